@@ -1,0 +1,60 @@
+"""Every error a user can meet, each with a stable code and a place in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in a file (lines count from 1), and the Include line that led there, if any.
+
+    Text from the command line has a *path* such as ``(command line)`` and httpd's wording for it.
+    """
+
+    path: str
+    line: int
+    included_from: Place | None = None
+
+    def __str__(self) -> str:
+        via = f" (included from {self.included_from})" if self.included_from else ""
+        return f"{self.path}:{self.line}{via}"
+
+
+class ConfigError(Exception):
+    """A line that httpd refuses.
+
+    *reason* is worded as httpd words it; *hint* is ours: what to type instead.  A setter raises it without a place, the core adds
+    the place of the directive.  Callers branch on the class or *code*, never on the text.  *code* is the AH number that 2.4 prints
+    before "Syntax error on line N of FILE:"; messages that httpd prints without that line have *bare* set.
+    """
+
+    def __init__(self, reason: str, place: Place | None = None, *, hint: str = "", code: str = "AH00526", bare: bool = False) -> None:
+        super().__init__(reason)
+        self.reason, self.place, self.hint, self.code, self.bare = reason, place, hint, code, bare
+
+    def __str__(self) -> str:
+        tail = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{self.place or '?'}: {self.code}: {self.reason}{tail}"
+
+
+class UnknownDirective(ConfigError):
+    """A directive that no loaded module declares."""
+
+    def __init__(self, name: str, place: Place | None = None, *, declared_by: str = "") -> None:
+        super().__init__(
+            f"Invalid command '{name}', perhaps misspelled or defined by a module not included in the server configuration",
+            place,
+            hint=f"add: LoadModule {declared_by}" if declared_by else "",
+        )
+
+
+class StartError(Exception):
+    """The server can't start although its configuration could be read: port in use, unreadable log, missing user.
+
+    *lines* are the messages as httpd prints them (AH code included), *status* is the exit code.
+    """
+
+    def __init__(self, *lines: str, status: int = 1) -> None:
+        super().__init__("\n".join(lines))
+        self.lines, self.status = lines, status
