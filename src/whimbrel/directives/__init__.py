@@ -1,0 +1,1 @@
+"""From tree to typed: argument shapes, httpd's word rules, contexts, AllowOverride."""

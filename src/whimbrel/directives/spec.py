@@ -1,0 +1,89 @@
+"""What a directive looks like: its arguments, where it may stand, what it sets.
+
+Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF and OR_*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, Flag, IntFlag, auto
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from whimbrel.directives.command import Command
+
+C = TypeVar("C")
+
+
+class Args(Enum):
+    """How the text after the name reaches the setter; the value says what httpd wants in its messages."""
+
+    RAW_ARGS = "raw"        # one call: [the text after the name, unsplit]
+    TAKE1 = "one argument"
+    TAKE2 = "two arguments"
+    TAKE3 = "three arguments"
+    TAKE12 = "1-2 arguments"
+    TAKE13 = "one or three arguments"
+    TAKE23 = "two or three arguments"
+    TAKE123 = "one, two or three arguments"
+    TAKE_ARGV = "all words"  # one call with every word
+    ITERATE = "one or more"  # one call for each word
+    ITERATE2 = "two or more"  # one call for each word after the first: [first, word]
+    FLAG = "On or Off"      # one call: ["on"] or ["off"]
+    NO_ARGS = "none"        # one call: []
+
+
+class Where(IntFlag):
+    """Where a directive may stand: httpd's req_override bits."""
+
+    NONE = 0
+    OR_LIMIT = 1
+    OR_OPTIONS = 2
+    OR_FILEINFO = 4
+    OR_AUTHCFG = 8
+    OR_INDEXES = 16
+    OR_UNSET = 32
+    ACCESS_CONF = 64
+    RSRC_CONF = 128
+    EXEC_ON_READ = 256
+    NONFATAL_OVERRIDE = 512
+    NONFATAL_UNKNOWN = 1024
+    OR_ALL = OR_LIMIT | OR_OPTIONS | OR_FILEINFO | OR_AUTHCFG | OR_INDEXES
+
+
+class Versions(Flag):
+    """The httpd versions that know a directive, a module, a provider."""
+
+    V22 = auto()
+    V24 = auto()
+    BOTH = V22 | V24
+
+
+class Record(Enum):
+    """Which of a module's two records a setter is handed."""
+
+    FOLDER = "per-directory settings"
+    SERVER = "per-server settings"
+    NONE = "none: the setter works on the command alone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directive(Generic[C]):
+    """One row of a module's directive table.
+
+    *name* is spelled as in httpd's table (messages echo it); containers begin with ``<``.  *apply* gets the command, the record that
+    *record* names and the words as *args* shapes them; it raises ConfigError(reason) to refuse them.  *help* is httpd's own text: -L prints it and
+    argument errors end in it.
+    """
+
+    name: str
+    args: Args
+    where: Where
+    apply: Callable[[Command, C, list[str]], None]
+    help: str
+    record: Record = Record.FOLDER
+    versions: Versions = Versions.BOTH
+
+
+AnyDirective = Directive[Any]
