@@ -1,0 +1,1 @@
+"""From typed directives to merged and compiled configuration: includes, layers, sections, virtual hosts."""

@@ -1,0 +1,1 @@
+"""The wire without sockets: HTTP/1 heads, headers, ranges, conditionals."""

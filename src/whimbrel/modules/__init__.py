@@ -1,0 +1,1 @@
+"""One file per httpd module, under its name."""

@@ -1,0 +1,1 @@
+"""From request to answer: plans, phases, sub-requests, error documents."""

@@ -1,0 +1,1 @@
+"""Sockets, workers, signals and logs; knows no directive."""

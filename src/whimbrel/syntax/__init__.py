@@ -1,0 +1,1 @@
+"""From bytes to a lossless tree that knows no directive."""
