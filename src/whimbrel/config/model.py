@@ -1,0 +1,210 @@
+"""What a read configuration is: servers, sections, layers.  Compiled once, never changed while requests are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeVar
+
+from whimbrel.directives.node import Node
+from whimbrel.errors import Place
+from whimbrel.regex import Regex
+from whimbrel.registry.settings import filled, merge
+
+R = TypeVar("R")
+
+
+class SectionKind(Enum):
+    """The containers whose settings are laid over the server's, named as they are written."""
+
+    DIRECTORY = "<Directory"
+    DIRECTORY_MATCH = "<DirectoryMatch"
+    FILES = "<Files"
+    FILES_MATCH = "<FilesMatch"
+    LOCATION = "<Location"
+    LOCATION_MATCH = "<LocationMatch"
+    IF = "<If"
+    ELSE_IF = "<ElseIf"
+    ELSE = "<Else"
+    HTACCESS = ".htaccess"
+    SERVER = "server"
+
+
+@dataclass(slots=True, eq=False)
+class Layer:
+    """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity: layers are keys of plans."""
+
+    kind: SectionKind
+    place: Place | None = None
+    records: dict[type[Any], Any] = field(default_factory=dict)
+
+    def record(self, kind: type[R]) -> R:
+        """The record of *kind*, made when the layer has none yet."""
+        found = self.records.get(kind)
+        if found is None:
+            found = self.records[kind] = kind()
+        made: R = found
+        return made
+
+
+@dataclass(slots=True, eq=False)
+class Section:
+    """One <Directory>, <Files>, <Location> or <If> section and how it is matched.
+
+    *pattern* is the path as httpd keeps it (a directory without regular expression ends in ``/``); *regex* is set for the Match and ``~`` forms;
+    *fnmatch* says that the pattern has wildcards; *components* counts the slashes of a directory pattern and orders sections; *ignore* marks
+    the pattern of a regular expression whose captures are not exported.  For IF, ELSE_IF, ELSE *condition* is the expression's text.
+    """
+
+    kind: SectionKind
+    pattern: str
+    layer: Layer
+    regex: Regex | None = None
+    fnmatch: bool = False
+    components: int = 0
+    condition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One address of a <VirtualHost> or Listen: *host* is an IP address, or "*" for any, or "_default_"; *port* 0 means any."""
+
+    host: str
+    port: int
+    written: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Server:
+    """One server: the main one, or a <VirtualHost>.
+
+    *records* are the modules' per-server records (merged with the main server's once the configuration is complete), *defaults* the
+    per-directory settings that stand outside all sections, *directories* the <Directory> sections in httpd's order of merging, *locations*
+    the <Location> sections in file order.
+    """
+
+    place: Place | None = None
+    is_virtual: bool = False
+    addresses: list[Address] = field(default_factory=list)
+    name: str = ""
+    names: list[str] = field(default_factory=list)
+    wild_names: list[str] = field(default_factory=list)
+    scheme: str = ""
+    port: int = 0
+    path: str = ""
+    admin: str = "[no address given]"
+    records: dict[type[Any], Any] = field(default_factory=dict)
+    defaults: Layer = field(default_factory=lambda: Layer(SectionKind.SERVER))
+    directories: list[Section] = field(default_factory=list)
+    locations: list[Section] = field(default_factory=list)
+    _filled: dict[type[Any], Any] = field(default_factory=dict)
+
+    def record(self, kind: type[R]) -> R:
+        """The per-server record of *kind* as set so far; made when there is none."""
+        found = self.records.get(kind)
+        if found is None:
+            found = self.records[kind] = kind()
+        made: R = found
+        return made
+
+    def conf(self, kind: type[R]) -> R:
+        """The merged record with defaults filled in; for use once the configuration is complete."""
+        found = self._filled.get(kind)
+        if found is None:
+            base = self.records.get(kind)
+            found = self._filled[kind] = filled(kind() if base is None else base)
+        made: R = found
+        return made
+
+    def inherit(self, main: Server) -> None:
+        """Lay this virtual host's settings over the main server's, as httpd's ap_fixup_virtual_hosts does."""
+        for kind, base in main.records.items():
+            own = self.records.get(kind)
+            self.records[kind] = base if own is None else merge(base, own)
+        outer = main.defaults.records
+        inner = self.defaults.records
+        for kind, base in outer.items():
+            own = inner.get(kind)
+            inner[kind] = base if own is None else merge(base, own)
+        self.directories = main.directories + self.directories
+        self.locations = main.locations + self.locations
+        self._filled.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One Listen line: *address* "" for any IPv4 and IPv6 address."""
+
+    address: str
+    port: int
+    protocol: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSink:
+    """Where log lines go: a file (*target* absolute), a program (*piped*; *shell* says that /bin/sh -c runs it), or syslog."""
+
+    target: str
+    piped: bool = False
+    shell: bool = False
+    syslog: bool = False
+
+
+@dataclass(slots=True)
+class ServerSpec:
+    """What the server needs of a configuration, and nothing else.
+
+    Paths are absolute; times are seconds; *user* and *group* are as written (``#33`` allowed), "" when unset.
+    """
+
+    root: str
+    listeners: list[Listener] = field(default_factory=list)
+    user: str = ""
+    group: str = ""
+    pid_file: str = ""
+    error_log: LogSink | None = None
+    log_sinks: list[LogSink] = field(default_factory=list)
+    processes: int = 0
+    max_processes: int = 0
+    threads: int = 25
+    max_workers: int = 400
+    requests_per_child: int = 0
+    backlog: int = 511
+    graceful_timeout: float = 0.0
+    core_folder: str = ""
+    chroot: str = ""
+    run_folder: str = ""
+    buffered_logs: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Included:
+    """One configuration file that was read: for DUMP_INCLUDES, with the place of the Include line."""
+
+    path: str
+    line: int
+    depth: int
+
+
+@dataclass(slots=True, eq=False)
+class StartMessage:
+    """A message of start-up, in the error log's terms."""
+
+    text: str
+    code: str
+    level: str
+    module: str
+    place: Place | None
+
+
+Tree = list[Node]
+
+
+def all_nodes(tree: Tree) -> Iterator[Node]:
+    """Every directive of the tree, containers before what they hold."""
+    stack = list(reversed(tree))
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children))

@@ -1,0 +1,127 @@
+"""What a module is: settings records, a directive table, hook makers, providers.  Nothing registers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Flag, IntEnum, auto
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from whimbrel.dialect import Dialect
+from whimbrel.directives.spec import AnyDirective, Versions
+from whimbrel.registry.phases import HookFn, Phase
+
+if TYPE_CHECKING:
+    from whimbrel.errors import Place
+
+S = TypeVar("S")
+
+
+class Reads(Flag):
+    """What a hook's result depends on besides the merged settings; decides which answers may be kept."""
+
+    NOTHING = 0
+    HEAD = auto()       # method, target, Host and the other fields of the request head
+    CLIENT = auto()     # address of the client (not its port)
+    FILES = auto()      # files on disk, each asked through Request.files, which notes them
+    TIME = auto()       # the clock, beyond the Date field and the log's time
+    OUTSIDE = auto()    # anything else: a back end, a name look-up, a program, the scoreboard
+
+
+class Scope(Protocol):
+    """What a hook maker sees: one merged configuration.
+
+    `folder` and `server` give filled records (no UNSET).  A maker runs once for each distinct merged configuration.
+    """
+
+    dialect: Dialect
+
+    def folder(self, kind: type[S]) -> S: ...
+
+    def server(self, kind: type[S]) -> S: ...
+
+    def provider(self, group: str, name: str) -> Any:
+        """The object registered under *group* and *name* by a loaded module, or None."""
+
+    def loaded(self, module: str) -> bool:
+        """Whether the module with that identifier (authz_core_module) is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A hook ready to run for one merged configuration."""
+
+    fn: HookFn
+    reads: Reads = Reads.HEAD
+    waits: bool = False  # fn is `async def`
+
+
+HookMaker = Callable[[Scope], Made | None]
+
+
+class Order(IntEnum):
+    """httpd's APR_HOOK_*; equal orders keep the load order."""
+
+    REALLY_FIRST = -10
+    FIRST = 0
+    MIDDLE = 10
+    LAST = 20
+    REALLY_LAST = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """*make* runs once for each distinct merged configuration; None: nothing to do there, no cost.
+
+    *before* and *after* name modules by their source (``mod_alias.c``).
+    """
+
+    phase: Phase
+    make: HookMaker
+    order: int = Order.MIDDLE
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Something other modules look up by group and name: ("authz", "ip"), ("authn", "file"), ("log_item", "h")."""
+
+    group: str
+    name: str
+    value: Any
+    versions: Versions = Versions.BOTH
+
+
+class Finished(Protocol):
+    """The configuration after the last line was read, as post_config steps see it."""
+
+    dialect: Dialect
+
+    def servers(self) -> Iterable[Any]:
+        """The main server first, then the virtual hosts in file order."""
+
+    def loaded(self, module: str) -> bool: ...
+
+    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: Place | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """One httpd module.
+
+    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name (``mod_dir.c``).  *post_config* steps run once
+    the configuration is complete and raise ConfigError or StartError.  *guarded* names directives that are accepted but stop a start, since
+    they have no behaviour here yet.
+    """
+
+    name: str
+    source: str
+    directives: tuple[AnyDirective, ...] = ()
+    folder_settings: type[Any] | None = None
+    server_settings: type[Any] | None = None
+    hooks: tuple[Hook, ...] = ()
+    providers: tuple[Provider, ...] = ()
+    versions: Versions = Versions.BOTH
+    post_config: tuple[Callable[[Any], None], ...] = ()
+    guarded: frozenset[str] = frozenset()

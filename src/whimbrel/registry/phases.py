@@ -1,0 +1,54 @@
+"""The phases of a request, in httpd's order, and how each runs its hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+# What a hook answers: an HTTP status (from 100 on), or one of httpd's three words.
+Answer = int
+OK: Final = 0
+DECLINED: Final = -1
+DONE: Final = -2
+
+# The argument is a whimbrel.request.record.Request, which comes later in the layers.
+HookFn = Callable[[Any], Answer] | Callable[[Any], Awaitable[Answer]]
+
+
+class Run(Enum):
+    """When a phase ends."""
+
+    FIRST = "with the first hook that does not decline"
+    ALL = "with the first hook that answers neither OK nor DECLINED"
+    VOID = "after every hook, whatever it answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase; *index* orders them."""
+
+    index: int
+    name: str
+    run: Run
+
+
+POST_READ_REQUEST = Phase(0, "post_read_request", Run.ALL)
+QUICK_HANDLER = Phase(1, "quick_handler", Run.FIRST)
+TRANSLATE_NAME = Phase(2, "translate_name", Run.FIRST)
+MAP_TO_STORAGE = Phase(3, "map_to_storage", Run.FIRST)
+HEADER_PARSER = Phase(4, "header_parser", Run.ALL)
+ACCESS_CHECKER = Phase(5, "access_checker", Run.ALL)
+ACCESS_CHECKER_EX = Phase(6, "access_checker_ex", Run.FIRST)
+CHECK_USER_ID = Phase(7, "check_user_id", Run.FIRST)
+AUTH_CHECKER = Phase(8, "auth_checker", Run.FIRST)
+TYPE_CHECKER = Phase(9, "type_checker", Run.FIRST)
+FIXUPS = Phase(10, "fixups", Run.ALL)
+INSERT_FILTER = Phase(11, "insert_filter", Run.VOID)
+INSERT_ERROR_FILTER = Phase(12, "insert_error_filter", Run.VOID)
+HANDLER = Phase(13, "handler", Run.FIRST)
+LOG_TRANSACTION = Phase(14, "log_transaction", Run.VOID)
+NOTE_AUTH_FAILURE = Phase(15, "note_auth_failure", Run.FIRST)
+PHASES = (POST_READ_REQUEST, QUICK_HANDLER, TRANSLATE_NAME, MAP_TO_STORAGE, HEADER_PARSER, ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID,
+          AUTH_CHECKER, TYPE_CHECKER, FIXUPS, INSERT_FILTER, INSERT_ERROR_FILTER, HANDLER, LOG_TRANSACTION, NOTE_AUTH_FAILURE)
