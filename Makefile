@@ -1,0 +1,61 @@
+# Every target makes its own .venv when there is none; nothing else has to be set up first.
+PYTHON ?= python3
+BIN := .venv/bin
+SHARED ?= ../shared
+# make conformance FILES="../shared/conformance/given/core-*.jsonl" VERSION=2.2 MORE="--every 10"
+FILES ?= $(SHARED)/conformance/given/*.jsonl
+VERSION ?= 2.4
+MORE ?=
+DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
+# make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
+BENCH ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test check conformance bench lock clean
+
+help:
+	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
+	@echo "make test         run all tests; says which it skips and why"
+	@echo "make check        ruff, mypy --strict, import layers, the repository's own rules"
+	@echo "make conformance  ask every recorded question (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
+	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
+	@echo "make lock         write the lock files anew from pyproject.toml"
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+# What the program needs, and what its tests need on top of that: each its own stamp.
+.venv/run.stamp: requirements.lock pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.lock .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+serve: .venv/run.stamp
+	@tools/serve-example
+
+test: .venv/dev.stamp
+	$(BIN)/python -m pytest tests -n 2 -q
+
+check: .venv/dev.stamp
+	$(BIN)/ruff check src tests bench tools
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/meta -q
+
+conformance: .venv/run.stamp
+	@test -f $(SHARED)/conformance/run.py || { echo "make conformance: no $(SHARED)/conformance/run.py on this machine"; exit 1; }
+	$(BIN)/python $(SHARED)/conformance/run.py --program "$(BIN)/whimbrel-httpd$(DIALECT)" --utilities "$(BIN)/whimbrel {}" \
+		--version $(VERSION) --except tests/conformance/EXCEPTIONS.tsv $(MORE) $(FILES)
+
+bench: .venv/run.stamp
+	$(BIN)/python bench/run.py $(BENCH)
+
+lock: .venv/bin/python
+	tools/lock
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
