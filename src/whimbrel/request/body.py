@@ -1,0 +1,125 @@
+"""Bodies: what a client sends with a request, and what an answer is made of."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """*length* bytes of an open file from *offset*; whoever sends it closes *handle*."""
+
+    handle: int
+    offset: int
+    length: int
+
+    def read(self) -> bytes:
+        """All of it; for tests and small parts."""
+        out = b""
+        while len(out) < self.length:
+            data = os.pread(self.handle, self.length - len(out), self.offset + len(out))
+            if not data:
+                break
+            out += data
+        return out
+
+
+Part = bytes | FilePart
+Stream = AsyncIterator[bytes]
+
+
+class BodyError(Exception):
+    """The request body can't be read; *status* is httpd's answer, *text* and *code* its log line."""
+
+    def __init__(self, status: int, text: str = "", code: str = "") -> None:
+        super().__init__(text)
+        self.status, self.text, self.code = status, text, code
+
+
+class RequestBody:
+    """The body of a request as it arrives: the connection feeds it, a handler reads it.
+
+    *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes reading.
+    """
+
+    __slots__ = ("_chunks", "_done", "_failure", "_waiter", "length", "on_demand", "received")
+
+    def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
+        self.length = length  # None: chunked
+        self.on_demand = on_demand
+        self.received = 0
+        self._chunks: list[bytes] = []
+        self._done = length == 0
+        self._failure: BodyError | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last byte has arrived."""
+        return self._done
+
+    @property
+    def buffered(self) -> int:
+        """How many bytes have arrived and were not read yet."""
+        return sum(map(len, self._chunks))
+
+    def feed(self, data: bytes) -> None:
+        """Bytes from the connection."""
+        self.received += len(data)
+        self._chunks.append(data)
+        self._wake()
+
+    def end(self) -> None:
+        """The body is complete."""
+        self._done = True
+        self._wake()
+
+    def fail(self, failure: BodyError) -> None:
+        """The body can't be read any further."""
+        self._failure = failure
+        self._done = True
+        self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def read(self) -> bytes:
+        """The next bytes, b"" at the end; raises BodyError."""
+        while not self._chunks:
+            if self._failure is not None:
+                raise self._failure
+            if self._done:
+                return b""
+            if self.on_demand is not None:
+                self.on_demand()
+                if self._chunks or self._done:
+                    continue
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        return data
+
+    async def read_all(self, limit: int = 0) -> bytes:
+        """Everything; raises BodyError(413) beyond *limit* bytes (0: none)."""
+        out = []
+        size = 0
+        while data := await self.read():
+            size += len(data)
+            if limit and size > limit:
+                raise BodyError(413)
+            out.append(data)
+        return b"".join(out)
+
+    async def discard(self, limit: int = 0) -> None:
+        """Read it and throw it away; raises BodyError."""
+        size = 0
+        while data := await self.read():
+            size += len(data)
+            if limit and size > limit:
+                raise BodyError(413)

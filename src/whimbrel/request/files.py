@@ -1,0 +1,88 @@
+"""Files as one request sees them, and the notes that let a finished answer be kept.
+
+Everything that an answer depends on in the file system is asked through `FileView`, which notes the question and its answer: a
+kept answer is good as long as each note still holds.
+"""
+
+from __future__ import annotations
+
+import os
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+
+from whimbrel.octets import raw
+
+Mark = tuple[int, int, int, int, int, int] | None
+Dependency = tuple[bytes, bool, Mark]  # path, whether links are followed, what stat said
+
+
+def mark(info: os.stat_result) -> Mark:
+    """What must stay the same for an answer to stay the same; a folder's time says whether its entries changed."""
+    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
+
+
+class FileView:
+    """The file questions of one request, its redirects and sub-requests included."""
+
+    __slots__ = ("newest", "notes")
+
+    def __init__(self) -> None:
+        self.notes: dict[tuple[bytes, bool], Mark] = {}
+        self.newest = 0
+
+    def stat(self, path: str) -> os.stat_result | None:
+        """stat(2), links followed; None where there is nothing (ENOENT, ENOTDIR, EACCES alike: see `why`)."""
+        return self._ask(raw(path), True)
+
+    def lstat(self, path: str) -> os.stat_result | None:
+        """lstat(2); None where there is nothing."""
+        return self._ask(raw(path), False)
+
+    def _ask(self, path: bytes, follow: bool) -> os.stat_result | None:
+        try:
+            info = os.stat(path) if follow else os.lstat(path)
+        except (OSError, ValueError):
+            self.notes[path, follow] = None
+            return None
+        self.notes[path, follow] = mark(info)
+        if info.st_mtime_ns > self.newest:
+            self.newest = info.st_mtime_ns
+        return info
+
+    def why(self, path: str) -> int:
+        """The errno of a failed stat, 0 when it works."""
+        try:
+            os.stat(raw(path))
+        except OSError as problem:
+            return problem.errno or 0
+        except ValueError:
+            return 22
+        return 0
+
+
+def is_folder(info: os.stat_result | None) -> bool:
+    """Whether *info* is a directory's."""
+    return info is not None and S_ISDIR(info.st_mode)
+
+
+def is_file(info: os.stat_result | None) -> bool:
+    """Whether *info* is a regular file's."""
+    return info is not None and S_ISREG(info.st_mode)
+
+
+def is_link(info: os.stat_result | None) -> bool:
+    """Whether *info* (of lstat) is a symbolic link's."""
+    return info is not None and S_ISLNK(info.st_mode)
+
+
+def still_holds(notes: tuple[Dependency, ...]) -> bool:
+    """Whether every noted question still has its answer."""
+    for path, follow, known in notes:
+        try:
+            info = os.stat(path) if follow else os.lstat(path)
+        except (OSError, ValueError):
+            if known is not None:
+                return False
+            continue
+        if known is None or (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
+            return False
+    return True

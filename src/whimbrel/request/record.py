@@ -1,0 +1,131 @@
+"""The request as the phases see it: httpd's request_rec, with its names where they are the field's own."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from whimbrel.http.headers import Headers
+from whimbrel.request.body import Part, RequestBody, Stream
+from whimbrel.request.files import FileView
+
+if TYPE_CHECKING:
+    from whimbrel.config.model import Server
+    from whimbrel.request.engine import Engine
+    from whimbrel.request.plan import Plan
+
+C = TypeVar("C")
+
+
+@dataclass(slots=True)
+class Connection:
+    """One client connection; addresses are numeric, *served* counts the requests before this one on it."""
+
+    client_ip: str
+    client_port: int
+    local_ip: str
+    local_port: int
+    served: int = 0
+    ident: int = 0
+    aborted: bool = False
+    user_ip: str = ""  # what mod_remoteip found; "" means client_ip
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+class Request:
+    """One request, a sub-request, or the target of an internal redirect.
+
+    Texts hold one character per byte.  *uri* is the decoded path, *args* the query without ``?`` or None, *unparsed_uri* the target as
+    sent; *filename* is absolute, *info* its stat result or None, *path_info* what follows the file in the URL.  *status* is what will be sent.
+    *headers_out* goes with successful answers, *err_headers_out* with all.  *main* is the request that a sub-request belongs to, *prev* the
+    one that was redirected here.
+    """
+
+    __slots__ = (
+        "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "connection", "content_encodings",
+        "content_languages", "content_type", "engine", "env", "err_headers_out", "files", "filename", "handler", "header_only", "headers_in",
+        "headers_out", "hostname", "info", "keep", "keepalive_max", "log_lines", "main", "method", "method_number", "mtime", "next", "no_cache",
+        "no_local_copy", "notes", "output_filters", "path_info", "plan", "prev", "proto", "protocol", "proxy", "server", "status", "status_line",
+        "stream", "the_request", "time", "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator", "walked",
+    )
+
+    def __init__(self, engine: Engine, connection: Connection, server: Server, plan: Plan) -> None:
+        self.engine, self.connection, self.server, self.plan = engine, connection, server, plan
+        self.the_request = ""
+        self.method, self.method_number = "GET", 0
+        self.header_only = False
+        self.protocol, self.proto = "HTTP/1.1", (1, 1)
+        self.assbackwards = False            # HTTP/0.9: no head in the answer
+        self.unparsed_uri, self.uri = "", ""
+        self.args: str | None = None
+        self.hostname: str | None = None     # from the target or Host, lower case, without port
+        self.proxy = False
+        self.headers_in = Headers()
+        self.headers_out = Headers()
+        self.err_headers_out = Headers()
+        self.env: dict[str, str] = {}        # subprocess_env: SetEnv, SetEnvIf ...
+        self.notes: dict[str, str] = {}
+        self.body_in: RequestBody = EMPTY_BODY
+        self.filename: str | None = None
+        self.canonical_filename: str | None = None
+        self.info: os.stat_result | None = None
+        self.path_info: str | None = None
+        self.used_path_info = 2              # 0 reject, 1 accept, 2 default: the handler decides
+        self.user: str | None = None
+        self.auth_type: str | None = None
+        self.handler: str | None = None
+        self.content_type: str | None = None
+        self.content_encodings: list[str] = []
+        self.content_languages: list[str] = []
+        self.vlist_validator: str | None = None
+        self.status = 200
+        self.status_line: str | None = None
+        self.mtime: int | None = None        # last modification, microseconds since the epoch
+        self.no_cache = self.no_local_copy = False
+        self.body: list[Part] = []           # what the handler wrote
+        self.stream: Stream | None = None    # or what it goes on writing
+        self.chunked = False
+        self.output_filters: list[Any] = []
+        self.bytes_sent = 0
+        self.keepalive_max = 0
+        self.time = 0.0                      # when the request line arrived, seconds since the epoch
+        self.main: Request | None = None
+        self.prev: Request | None = None
+        self.next: Request | None = None
+        self.files = FileView()
+        self.keep = True                     # whether the finished answer may be kept
+        self.log_lines: list[Any] = []       # error-log lines written for this request, to repeat with a kept answer
+        self.walked: Any = None              # the section walk's own notes
+
+    def conf(self, kind: type[C]) -> C:
+        """The merged per-directory record of *kind*, defaults filled in."""
+        return self.plan.folder(kind)
+
+    def server_conf(self, kind: type[C]) -> C:
+        """The merged per-server record of *kind*, defaults filled in."""
+        return self.server.conf(kind)
+
+    @property
+    def initial(self) -> bool:
+        """Whether this is neither a sub-request nor the target of a redirect (ap_is_initial_req)."""
+        return self.main is None and self.prev is None
+
+    def write(self, data: str | bytes) -> None:
+        """Add to the answer's body."""
+        self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
+
+    def outside(self) -> None:
+        """Say that this answer depended on something that can't be noted: it will not be kept."""
+        self.keep = False
+        if self.main is not None:
+            self.main.outside()
+        if self.prev is not None:
+            self.prev.outside()
+
+    def log(self, level: str, text: str, *, code: str = "", module: str = "core") -> None:
+        """Write an error-log line about this request: *level* as LogLevel names it, *code* the AH number, *module* the short name."""
+        self.engine.log_request(self, level, text, code, module)
+
+
+EMPTY_BODY = RequestBody(0)

@@ -1,0 +1,41 @@
+"""What the engine needs of the world: implemented by server/ for real, by tests and tools with stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from whimbrel.config.model import LogSink
+
+T = TypeVar("T")
+
+
+class Scoreboard(Protocol):
+    """What workers are doing, for mod_status; rows are plain dictionaries."""
+
+    def rows(self) -> list[dict[str, Any]]: ...
+
+    def totals(self) -> dict[str, Any]: ...
+
+
+class Runtime(Protocol):
+    """The outside world of one engine."""
+
+    pid: int
+    tid: int
+    scoreboard: Scoreboard
+
+    def now(self) -> float:
+        """The time in seconds since the epoch."""
+
+    def write_log(self, sink: LogSink, data: bytes) -> None:
+        """Append *data* (whole lines) to a log; never raises."""
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run blocking *work* beside the event loop."""
+
+    async def name_of(self, address: str) -> str | None:
+        """The host name of an IP address (reverse look-up), or None."""
+
+    async def addresses_of(self, name: str) -> list[str]:
+        """The IP addresses of a host name."""
