@@ -1,0 +1,1 @@
+"""The tests: unit (mirrors the package), conformance (recorded answers), differential (live apache2), meta (the repository itself)."""

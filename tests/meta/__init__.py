@@ -1,0 +1,1 @@
+"""The repository tests itself: budgets, docstrings, layers, honest tests."""

@@ -1,0 +1,33 @@
+"""Sizes of files and functions (design, section 9)."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from tests.meta.tree import functions, length, sources
+
+MEDIAN_FILE, USUAL_FILE, LARGEST_FILE = 130, 350, 600
+MEDIAN_FUNCTION, LARGEST_FUNCTION = 8, 80
+
+
+def test_median_file() -> None:
+    assert median(s.lines for s in sources("src")) <= MEDIAN_FILE
+
+
+def test_nine_files_of_ten_are_small() -> None:
+    large = [f"{s.name}: {s.lines}" for s in sources("src") if s.lines >= USUAL_FILE]
+    assert len(large) <= len(sources("src")) / 10, large
+
+
+def test_no_file_is_huge() -> None:
+    huge = [f"{s.name}: {s.lines}" for folder in ("src", "tests", "bench") for s in sources(folder) if s.lines > LARGEST_FILE]
+    assert huge == []
+
+
+def test_median_function() -> None:
+    assert median(length(f) for s in sources("src") for f in functions(s.tree)) <= MEDIAN_FUNCTION
+
+
+def test_no_function_is_huge() -> None:
+    huge = [f"{s.name}:{f.lineno} {f.name}: {length(f)}" for s in sources("src") for f in functions(s.tree) if length(f) > LARGEST_FUNCTION]
+    assert huge == []

@@ -1,0 +1,46 @@
+"""Every module says what it is for, every public behaviour what its name can't."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.meta.tree import Function, Source, sources
+
+SHORT = 3
+
+
+def body_lines(node: Function | ast.ClassDef) -> int:
+    """Lines of the body alone."""
+    return (node.end_lineno or node.lineno) - node.body[0].lineno + 1
+
+
+def public(nodes: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
+    """The public functions and classes among statements of one level."""
+    return (n for n in nodes if isinstance(n, Function | ast.ClassDef) and not n.name.startswith("_"))
+
+
+def bare(node: Function | ast.ClassDef) -> bool:
+    """Whether *node* should have a docstring and has none."""
+    return ast.get_docstring(node) is None and body_lines(node) > SHORT
+
+
+def undocumented(source: Source) -> Iterator[str]:
+    """Public functions, classes and methods without a docstring.  Methods of derived classes may be overrides: the base documents them."""
+    for node in public(source.tree.body):
+        if bare(node):
+            yield f"{source.name}:{node.lineno} {node.name}"
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            yield from (f"{source.name}:{m.lineno} {node.name}.{m.name}" for m in public(node.body) if bare(m))
+
+
+def test_every_module_has_a_docstring() -> None:
+    assert [s.name for s in sources("src") if ast.get_docstring(s.tree) is None] == []
+
+
+def test_every_test_module_has_a_docstring() -> None:
+    assert [s.name for folder in ("tests", "bench") for s in sources(folder) if s.text.strip() and ast.get_docstring(s.tree) is None] == []
+
+
+def test_public_behaviour_has_a_docstring() -> None:
+    assert [line for s in sources("src") for line in undocumented(s)] == []

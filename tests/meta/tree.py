@@ -1,0 +1,75 @@
+"""What the meta tests look at: source files, functions, files under version control."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "whimbrel"
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Source:
+    """One Python file, parsed."""
+
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def name(self) -> str:
+        return str(self.path.relative_to(ROOT))
+
+    @property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
+
+
+@cache
+def sources(folder: str) -> tuple[Source, ...]:
+    """Every Python file below *folder* of the repository."""
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        found.append(Source(path, text, ast.parse(text, str(path))))
+    return tuple(found)
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """The files under version control; in an unpacked archive without git, none."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    names = [name for name in done.stdout.decode().split("\0") if name]
+    return tuple(path for path in (ROOT / name for name in names) if path.is_file())
+
+
+def functions(tree: ast.AST) -> Iterator[Function]:
+    """Every function of a file, methods and inner functions included."""
+    return (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+def docstring_lines(node: Function) -> int:
+    """How many lines the docstring of *node* takes."""
+    if ast.get_docstring(node) is None:
+        return 0
+    first = node.body[0]
+    return (first.end_lineno or first.lineno) - first.lineno + 1
+
+
+def length(node: Function) -> int:
+    """Lines from `def` to the end, without decorators and docstring."""
+    return (node.end_lineno or node.lineno) - node.lineno + 1 - docstring_lines(node)
+
+
+def dotted(node: ast.AST) -> str:
+    """``pytest.mark.skip`` for the expression of that name; an empty string for anything that is no dotted name."""
+    if isinstance(node, ast.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr}" if head else node.attr
+    return node.id if isinstance(node, ast.Name) else ""
