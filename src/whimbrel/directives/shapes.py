@@ -1,0 +1,121 @@
+"""Argument shapes: from the text after a directive's name to the calls of its setter.
+
+Words are httpd's (see `words`).  An empty quoted word is a word, but where a shape needs one it counts as missing, and a
+list of words ends at it.  The ``>`` of a container gets no special treatment: it is part of the last word (or a word of its own), and the setter
+looks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from whimbrel.directives.spec import Args
+from whimbrel.directives.words import getword
+from whimbrel.errors import ConfigError
+
+MAX_ARGV = 64  # httpd drops the words after this many
+
+
+def shape(args: Args, text: str, *, name: str, help: str = "", iterate_needs_one: bool = True) -> list[list[str]]:
+    """The setter calls that one line makes, as lists of words; see `Args` for what each shape hands over.
+
+    *name* and *help* are those of the table: they are part of the message of the ConfigError that a wrong number of words raises.  Words that
+    were not given are left out.  *iterate_needs_one* is False for 2.2, where an empty list of words makes no call and is no error.
+    """
+    if args is Args.ITERATE and not iterate_needs_one:
+        return [[word] for word in _until_empty(text)]
+    calls = _SHAPES[args](text)
+    if calls is None:
+        raise ConfigError(f"{name} {_WANTS[args]}" + (f", {help}" if help and args is not Args.FLAG else ""))
+    return calls
+
+
+_WANTS = {
+    Args.TAKE1: "takes one argument",
+    Args.TAKE2: "takes two arguments",
+    Args.TAKE3: "takes three arguments",
+    Args.TAKE12: "takes 1-2 arguments",
+    Args.TAKE13: "takes one or three arguments",
+    Args.TAKE23: "takes two or three arguments",
+    Args.TAKE123: "takes one, two or three arguments",
+    Args.ITERATE: "requires at least one argument",
+    Args.ITERATE2: "requires at least two arguments",
+    Args.FLAG: "must be On or Off",
+}
+
+
+def _exactly(text: str, most: int) -> tuple[list[str], str]:
+    """Up to *most* words and the text that is left."""
+    found: list[str] = []
+    while len(found) < most and text:
+        word, text = getword(text)
+        found.append(word)
+    return found, text
+
+
+def _take(needed: int, most: int) -> Callable[[str], list[list[str]] | None]:
+    """Between *needed* and *most* words; those that are needed must not be empty."""
+    def calls(text: str) -> list[list[str]] | None:
+        found, left = _exactly(text, most)
+        return None if left or len(found) < needed or not all(found[:needed]) else [found]
+
+    return calls
+
+
+def _take12(text: str) -> list[list[str]] | None:
+    """An empty second word counts as not given."""
+    found = _take(1, 2)(text)
+    return [call[:1] if call[-1] == "" else call for call in found] if found else None
+
+
+def _take13(text: str) -> list[list[str]] | None:
+    """One or three words; httpd lets two pass when the second is empty."""
+    found = _take(1, 3)(text)
+    return None if found and len(found[0]) == 2 and found[0][1] else found
+
+
+def _take_argv(text: str) -> list[list[str]]:
+    """A last empty word is not handed over."""
+    found, left = _exactly(text, MAX_ARGV)
+    return [found[:-1] if found and not found[-1] and not left else found]
+
+
+def _until_empty(text: str) -> list[str]:
+    found = []
+    word, text = getword(text)
+    while word:
+        found.append(word)
+        word, text = getword(text)
+    return found
+
+
+def _iterate(text: str) -> list[list[str]] | None:
+    return [[word] for word in _until_empty(text)] or None
+
+
+def _iterate2(text: str) -> list[list[str]] | None:
+    first, text = getword(text)
+    return [[first, word] for word in _until_empty(text)] if first and text else None
+
+
+def _flag(text: str) -> list[list[str]] | None:
+    """Words after the first are ignored."""
+    word = getword(text)[0].lower()
+    return [[word]] if word in ("on", "off") else None
+
+
+_SHAPES: dict[Args, Callable[[str], list[list[str]] | None]] = {
+    Args.RAW_ARGS: lambda text: [[text]],
+    Args.TAKE_ARGV: _take_argv,
+    Args.NO_ARGS: lambda _text: [[]],  # httpd ignores what is written there
+    Args.TAKE1: _take(1, 1),
+    Args.TAKE2: _take(2, 2),
+    Args.TAKE3: _take(3, 3),
+    Args.TAKE12: _take12,
+    Args.TAKE13: _take13,
+    Args.TAKE23: _take(2, 3),
+    Args.TAKE123: _take(1, 3),
+    Args.ITERATE: _iterate,
+    Args.ITERATE2: _iterate2,
+    Args.FLAG: _flag,
+}

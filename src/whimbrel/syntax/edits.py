@@ -1,0 +1,84 @@
+"""Changes to a file as byte ranges of its source.
+
+An edit replaces a range (an empty range inserts).  Edits that make sense only together form a `Group`, which is applied whole or not at all.  Ranges
+may touch but not overlap; insertions at one place keep the order in which they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Put *text* in the place of bytes *start* to *end*."""
+
+    start: int
+    end: int
+    text: bytes
+
+    def clashes(self, other: Edit) -> bool:
+        """True where both want to change the same byte, or one inserts inside what the other replaces."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Edits that are right only together; *label* names the group in errors."""
+
+    edits: tuple[Edit, ...]
+    label: str = ""
+
+
+class EditError(Exception):
+    """Edits that can't be applied; nothing was changed."""
+
+
+class RangeError(EditError):
+    """An edit outside of the source, or one that ends before it starts."""
+
+    def __init__(self, edit: Edit, size: int) -> None:
+        super().__init__(f"the edit {edit.start}-{edit.end} does not fit a source of {size} bytes")
+        self.edit, self.size = edit, size
+
+
+class OverlapError(EditError):
+    """Two edits want the same bytes; *first* and *second* are the groups they belong to (maybe the same one)."""
+
+    def __init__(self, first: Group, second: Group, place: int) -> None:
+        super().__init__(f"the edits {first.label or '?'} and {second.label or '?'} overlap at byte {place}")
+        self.first, self.second, self.place = first, second, place
+
+
+def apply(data: bytes, groups: Iterable[Group]) -> bytes:
+    """*data* with all *groups* applied; raises OverlapError or RangeError, and then has applied none."""
+    ordered = _ordered(groups)
+    pieces, done = [], 0
+    for index, (edit, group) in enumerate(ordered):
+        if not 0 <= edit.start <= edit.end <= len(data):
+            raise RangeError(edit, len(data))
+        if edit.start < done:
+            raise OverlapError(ordered[index - 1][1], group, edit.start)
+        pieces += [data[done:edit.start], edit.text]
+        done = edit.end
+    return b"".join([*pieces, data[done:]])
+
+
+def choose(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
+    """The groups that can be applied together, earlier ones first, and those left out because they clash with one of them or themselves."""
+    chosen: list[Group] = []
+    refused: list[Group] = []
+    for group in groups:
+        (chosen if _fits([*chosen, group]) else refused).append(group)
+    return chosen, refused
+
+
+def _ordered(groups: Iterable[Group]) -> list[tuple[Edit, Group]]:
+    """All edits by place; at one place insertions come before the replacement (sorting is stable)."""
+    return sorted(((edit, group) for group in groups for edit in group.edits), key=lambda pair: (pair[0].start, pair[0].end))
+
+
+def _fits(groups: Sequence[Group]) -> bool:
+    ordered = [edit for edit, _ in _ordered(groups)]
+    return not any(first.clashes(second) for first, second in zip(ordered, ordered[1:], strict=False))

@@ -1,0 +1,136 @@
+"""Logical lines: what httpd hands from a file to its parser, one at a time.
+
+A physical line ends in a newline (a carriage return before it is white space).  A backslash right before the line end joins the next line; white
+space around the joined text is dropped; a NUL hides the rest of its physical line.  A byte order mark is text like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whimbrel.octets import text as as_text
+from whimbrel.syntax.words import WHITE, getword
+
+
+@dataclass(frozen=True, slots=True)
+class LineRules:
+    """How one version of httpd reads lines.
+
+    *doubled_ends*: a backslash that follows another one joins nothing, and one of the two is dropped.  *limit*: the greatest number of bytes of a
+    logical line (line end included); what exceeds it is the next line, with the next number; None is no limit.  *drops_unfinished*: a line
+    that the end of the file cuts off after a joining backslash is not read at all.
+    """
+
+    doubled_ends: bool
+    limit: int | None
+    drops_unfinished: bool
+
+
+V22_LINES = LineRules(doubled_ends=True, limit=8191, drops_unfinished=True)
+V24_LINES = LineRules(doubled_ends=False, limit=None, drops_unfinished=False)
+
+
+@dataclass(slots=True)
+class LogicalLine:
+    """Bytes *start* to *end* (line ends included); *number* is what httpd reports: that of the last physical line read, counted from 1.
+
+    *text* is joined and trimmed, one character per byte; it is empty for a blank line.
+    """
+
+    start: int
+    end: int
+    number: int
+    text: str
+
+
+Scanned = tuple[int, int, int, str]  # the fields of LogicalLine
+
+_UNUSUAL = re.compile(r"\\\r?\n|\0")
+_NAME = re.compile(r"""(</[^ \t\n\v\f\r\\]*|[^ \t\n\v\f\r"'\\>][^ \t\n\v\f\r\\>]*)(?:[ \t\n\v\f\r]+|\Z)""")  # names that need no care
+
+
+def logical_lines(data: bytes, rules: LineRules = V24_LINES) -> Iterator[LogicalLine]:
+    """The lines of a file in httpd's order, blank lines and comments included."""
+    for start, end, number, text in scan(as_text(data), rules):
+        yield LogicalLine(start, end, number, text)
+
+
+def scan(source: str, rules: LineRules) -> Iterator[Scanned]:
+    """The same lines as plain tuples, for those who need them fast.  Bytes after the last one belong to no line."""
+    size, limit = len(source), rules.limit or len(source)
+    position = number = 0
+    unusual = _next_unusual(source, 0)
+    find = source.find
+    while position < size:
+        end = find("\n", position) + 1 or size
+        if end > unusual or end - position > limit:
+            end, number, text = _slow_line(source, position, number, rules)
+            if number == 0:
+                return
+            if end > unusual:
+                unusual = _next_unusual(source, end)
+        else:
+            number += 1
+            text = source[position:end]
+        yield position, end, number, text.strip(WHITE)
+        position = end
+
+
+def _next_unusual(source: str, at: int) -> int:
+    found = _UNUSUAL.search(source, at)
+    return found.start() if found else len(source)
+
+
+def _slow_line(source: str, position: int, number: int, rules: LineRules) -> tuple[int, int, str]:
+    """One line with all rules applied: its end, its number (0: the file ends and there is no line) and its text."""
+    joined = ""
+    while True:
+        number += 1
+        if position >= len(source):
+            return position, 0 if rules.drops_unfinished or not joined else number, joined
+        end = source.find("\n", position) + 1 or len(source)
+        if rules.limit is not None:
+            end = min(end, position + rules.limit - len(joined))
+        chunk = source[position:end].partition("\0")[0]
+        position = end
+        joined, goes_on = _joined_24(joined + chunk) if not rules.doubled_ends else _joined_22(joined, chunk)
+        if not goes_on:
+            return position, number, joined
+
+
+def _joined_24(text: str) -> tuple[str, bool]:
+    """2.4 looks at all it has collected, so that a backslash left over before an empty line joins once more."""
+    body = _without_line_end(text)
+    return (body[:-1], True) if body != text and body.endswith("\\") else (text, False)
+
+
+def _joined_22(joined: str, chunk: str) -> tuple[str, bool]:
+    body = _without_line_end(chunk)
+    if body == chunk or not body.endswith("\\"):
+        return joined + chunk, False
+    return joined + body[:-1], not body.endswith("\\\\")
+
+
+def _without_line_end(text: str) -> str:
+    return text[:-1].removesuffix("\r") if text.endswith("\n") else text
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """A line's first word and the rest of it, as httpd looks them up.
+
+    Words are httpd's, so the name may be quoted (``""`` gives an empty name, a line that httpd passes over).  One ``>`` at the end of the name is
+    cut off, and a section without arguments (``<Else>``) gets ``>`` as arguments; where the second character is a slash (closing tags)
+    the name stays as it is.
+    """
+    plain = _NAME.match(text)
+    if plain:
+        word, args = plain[1], text[plain.end():]
+    else:
+        word, rest = getword(text)
+        args = text[rest:]
+    if word[1:2] == "/":
+        return word, args
+    name = word.removesuffix(">")
+    return name, args or (">" if name[:1] == "<" else "")

@@ -1,0 +1,49 @@
+"""One word of a configuration line, as httpd reads it: quotes, backslashes, white space.
+
+Both versions read words alike.  White space is what C's isspace() calls so: blank, tab, newline, vertical tab, form feed, carriage return, and
+nothing of Latin-1 (str.split would also end words at a no-break space).
+"""
+
+from __future__ import annotations
+
+import re
+
+WHITE = " \t\n\v\f\r"
+
+_BLANKS = re.compile(r"[ \t\n\v\f\r]*")
+_BARE = re.compile(r"[^ \t\n\v\f\r]+")
+_QUOTED = {quote: re.compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
+_ESCAPED = {"": re.compile(r"\\(\\)"), '"': re.compile(r'\\([\\"])'), "'": re.compile(r"\\([\\'])")}
+
+
+def getword(text: str, at: int = 0) -> tuple[str, int]:
+    """The word that begins at or after *at*, without its quotes, and where the next one begins.
+
+    At the end of the text both the word is empty and the position is the length of the text; a quoted empty word is empty too, so only the
+    position tells them apart from each other.  A quote opens only at the beginning of a word and ends the word where it closes, glued text being
+    the next word; without its partner it runs to the end.  Two backslashes are one, and inside quotes a backslash hides that quote.
+    """
+    start = _end(_BLANKS, text, at)
+    quote = text[start:start + 1]
+    if quote in _QUOTED:
+        end = _end(_QUOTED[quote], text, start + 1)
+        word, end = text[start + 1:end], min(end + 1, len(text))
+    else:
+        quote, end = "", _end(_BARE, text, start)
+        word = text[start:end]
+    return unescaped(word, quote), _end(_BLANKS, text, end)
+
+
+def unescaped(word: str, quote: str = "") -> str:
+    """*word* with each pair of backslashes, and each backslash before *quote*, reduced to its second character."""
+    return _ESCAPED[quote].sub(r"\1", word) if "\\" in word else word
+
+
+def skip_blanks(text: str, at: int = 0) -> int:
+    """The first position from *at* on that holds no white space."""
+    return _end(_BLANKS, text, at)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
