@@ -1,0 +1,41 @@
+"""The text of `-L`: every directive with its module, help text and contexts, as httpd prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whimbrel.catalogue.load import WHERE, Catalogue, Row
+
+CLASSES = (("AuthConfig", "OR_AUTHCFG"), ("Options", "OR_OPTIONS"), ("FileInfo", "OR_FILEINFO"), ("Indexes", "OR_INDEXES"), ("Limit", "OR_LIMIT"))
+SECTIONS = {"2.2": "<Directory>, <Files> or <Location>", "2.4": "<Directory>, <Files>, <Location>, or <If>"}
+
+
+def listing(catalogue: Catalogue, sources: Iterable[str]) -> str:
+    """What -L prints for the modules with these source files, in their order of loading; ends in a line end."""
+    folders = {module.source: module.folders for module in catalogue.modules}
+    return "".join(entry(row, catalogue.version, folders.get(source, True)) for source in sources for row in catalogue.module_rows(source))
+
+
+def entry(row: Row, version: str, folders: bool = True) -> str:
+    """The lines of one directive; *folders* is whether its module keeps per-directory settings."""
+    text = f"\t{row.help}\n" if row.help else ""
+    return f"{row.name} ({row.source})\n{text}\tAllowed in *.conf {contexts(row.where, version, folders)}\n"
+
+
+def contexts(where: int, version: str, folders: bool = True) -> str:
+    """Where a directive with these bits may stand, in -L's words (one or two lines)."""
+    main, inside = where & WHERE["RSRC_CONF"], where & (WHERE["OR_ALL"] | WHERE["ACCESS_CONF"])
+    # The main server admits the classes Options, FileInfo and Indexes whether or not RSRC_CONF is set.
+    if where & (WHERE["OR_OPTIONS"] | WHERE["OR_FILEINFO"] | WHERE["OR_INDEXES"]) or (main and inside):
+        text = "anywhere"
+    else:
+        text = f"only {'outside' if main else 'inside'} {SECTIONS[version]}"
+    return text + (" [no per-dir config]" if inside and not folders else "") + _htaccess(where)
+
+
+def _htaccess(where: int) -> str:
+    """The part about .htaccess: which words of AllowOverride admit the directive."""
+    if not where & WHERE["OR_ALL"]:
+        return ""
+    words = [word for word, bit in CLASSES if where & WHERE[bit]]
+    return " and in .htaccess\n\twhen AllowOverride " + ("isn't None" if len(words) == len(CLASSES) else "includes " + " or ".join(words))

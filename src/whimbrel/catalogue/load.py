@@ -1,0 +1,140 @@
+"""The catalogue's tables, read when first asked for.
+
+`directives-VERSION.tsv` has one line for each row of a module's directive table, in the order in which -L prints them; `modules.tsv` one line for
+each module, those that the recorded binary has compiled in first and in the order of -l.  Both are plain text: fields between tabs, in help
+texts ``\\n``, ``\\t`` and ``\\\\`` stand for a line end, a tab and a backslash.  A line is only taken apart when its row is wanted: `whimbrel-httpd -t` reads the
+catalogue and has a tenth of a second for everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+WHERE = {
+    "OR_LIMIT": 1, "OR_OPTIONS": 2, "OR_FILEINFO": 4, "OR_AUTHCFG": 8, "OR_INDEXES": 16, "OR_ALL": 31, "OR_UNSET": 32, "ACCESS_CONF": 64,
+    "RSRC_CONF": 128, "EXEC_ON_READ": 256, "NONFATAL_OVERRIDE": 512, "NONFATAL_UNKNOWN": 1024, "PROXY_CONF": 2048,
+}
+"""The bits of httpd's req_override by name; `directives.spec.Where` has the same names and values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One directive of one module.
+
+    *name* is spelled as in httpd's table (messages echo it), containers begin with ``<``.  *source* is the module as -L names it.  *args* is the name of a
+    `directives.spec.Args`, *where* has the bits of `directives.spec.Where`.  *outside* are the places that the directive's own function refuses
+    ("X cannot occur within <VirtualHost> section"), as names of ap_check_cmd_context's flags without NOT_IN_: GLOBAL_ONLY, DIR_CONTEXT,
+    LIMIT, DIRECTORY, LOCATION, FILES, HTACCESS.  *default* is the documented default, "" where there is none.
+    """
+
+    name: str
+    source: str
+    args: str
+    where: int
+    outside: tuple[str, ...]
+    default: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRow:
+    """One module of one version.
+
+    *identifier* is what LoadModule names (``authz_core_module``), *file* the base name of its file without ``.so`` (``mod_authz_core``), *source* what
+    -l, -L and <IfModule> name (``mod_authz_core.c``).  *kind* is the manual's status: core, mpm, base, extension, experimental, deprecated.
+    *static*: compiled into the recorded binary.  *folders*: it keeps per-directory settings (-L says where one doesn't).  *needs* is the identifier of the
+    module that must be loaded before, without which loading fails on the undefined *symbol*; both "" where it stands alone.
+    """
+
+    version: str
+    identifier: str
+    file: str
+    source: str
+    kind: str
+    static: bool
+    folders: bool
+    needs: str
+    symbol: str
+
+
+class Catalogue:
+    """Every directive and module of one version of httpd.  Immutable; use `catalogue` to get the one instance of a version."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    def find(self, name: str) -> tuple[Row, ...]:
+        """The rows of the directive *name* in any case (containers with ``<``), one for each module that has it; () when none has."""
+        return tuple(map(_row, self._by_name.get(name.lower(), ())))
+
+    def module_rows(self, source: str) -> tuple[Row, ...]:
+        """The rows of the module whose source file is *source*, in table order; () for an unknown module or one without directives."""
+        return tuple(map(_row, self._by_source.get(source, ())))
+
+    def module(self, identifier: str) -> ModuleRow | None:
+        """The module that LoadModule calls *identifier*."""
+        return next((m for m in self.modules if m.identifier == identifier), None)
+
+    def module_of_file(self, file: str) -> ModuleRow | None:
+        """The module in the file with the base name *file* (no folder, no ``.so``)."""
+        return next((m for m in self.modules if m.file == file), None)
+
+    def __iter__(self) -> Iterator[Row]:
+        """Every row in the order of the modules."""
+        return map(_row, self._lines)
+
+    @cached_property
+    def modules(self) -> tuple[ModuleRow, ...]:
+        """Every module: the compiled-in ones in the order of -l, then the others by file name."""
+        return tuple(_module(line) for line in _lines("modules.tsv") if line.startswith(self.version))
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return _lines(f"directives-{self.version}.tsv")
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for line in self._lines:
+            found.setdefault(line[:line.index("\t")].lower(), []).append(line)
+        return found
+
+    @cached_property
+    def _by_source(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for line in self._lines:
+            found.setdefault(line.split("\t", 2)[1], []).append(line)
+        return found
+
+
+@cache
+def catalogue(version: str) -> Catalogue:
+    """The catalogue of *version*, "2.2" or "2.4"; ValueError for another."""
+    if version not in ("2.2", "2.4"):
+        raise ValueError(f"no catalogue of version {version!r}")
+    return Catalogue(version)
+
+
+def _lines(name: str) -> list[str]:
+    """The lines of a data file of this package without its head line."""
+    return Path(__file__).with_name(name).read_text("latin-1").split("\n")[1:-1]
+
+
+def _row(line: str) -> Row:
+    name, source, args, where, outside, default, text = line.split("\t")
+    return Row(name, source, args, sum(map(WHERE.__getitem__, where.split("|"))), tuple(outside.split("|")) if outside else (), default, _plain(text))
+
+
+def _plain(text: str) -> str:
+    """A help text with its escapes undone."""
+    if "\\" not in text:
+        return text
+    return "\\".join(part.replace("\\n", "\n").replace("\\t", "\t") for part in text.split("\\\\"))
+
+
+def _module(line: str) -> ModuleRow:
+    version, identifier, file, source, kind, linkage, folders, needs, symbol = line.split("\t")
+    return ModuleRow(version, identifier, file, source, kind, linkage == "static", bool(folders), needs, symbol)
