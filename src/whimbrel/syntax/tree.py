@@ -77,17 +77,18 @@ class Section(Piece):
 
 
 Node = Blank | Comment | Directive | Section | Broken
+Bytes = bytes  # `Document.bytes` hides the name of its own type
 
 
 @dataclass(slots=True, eq=False)
 class Document:
     """A parsed file: *bytes* as they came, and the nodes outside of any section."""
 
-    bytes: bytes = field(repr=False)
+    bytes: Bytes = field(repr=False)
     children: list[Node] = field(repr=False)
     rules: LineRules
 
-    def source(self, piece: Piece) -> bytes:
+    def source(self, piece: Piece) -> Bytes:
         """The bytes of a node, its children included."""
         return self.bytes[piece.start:piece.end]
 
@@ -97,7 +98,7 @@ class Document:
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """The byte ranges of all logical lines in order; joined, they are the source."""
-        waiting: list[Node | Close] = self.children[::-1]
+        waiting: list[Node | Close] = [*reversed(self.children)]
         while waiting:
             node = waiting.pop()
             if isinstance(node, Section):
