@@ -1,0 +1,230 @@
+"""Setters that many directives share: httpd's ap_set_*_slot functions, and its check of where a directive stands.
+
+A setter is called with the command, the record that its directive names and the words; it raises ConfigError with httpd's own wording.
+`outside(...)` wraps a setter with ap_check_cmd_context; `set_...("field")` make setters that fill one field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import IntFlag
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.node import Node
+from whimbrel.errors import ConfigError
+
+Setter = Callable[[Command, Any, list[str]], None]
+
+INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
+
+
+class Not(IntFlag):
+    """Where a directive must not stand: httpd's NOT_IN_* bits."""
+
+    NOTHING = 0
+    VIRTUALHOST = 1
+    LIMIT = 2
+    DIRECTORY = 4
+    LOCATION = 8
+    FILES = 16
+    HTACCESS = 32
+    PROXY = 64
+    DIR_LOC_FILE = DIRECTORY | LOCATION | FILES
+    DIR_CONTEXT = LIMIT | DIRECTORY | LOCATION | FILES | PROXY
+    GLOBAL_ONLY = VIRTUALHOST | DIR_CONTEXT
+
+
+_CONTAINERS = (
+    (Not.DIRECTORY, ("<directory", "<directorymatch")),
+    (Not.LOCATION, ("<location", "<locationmatch")),
+    (Not.FILES, ("<files", "<filesmatch", "<if", "<elseif", "<else")),
+    (Not.PROXY, ("<proxy", "<proxymatch")),
+)
+
+
+def check_context(cmd: Command, forbidden: Not) -> None:
+    """Refuse the command where *forbidden* says; the tests come in httpd's order (ap_check_cmd_context)."""
+    found = _misplaced(cmd, forbidden)
+    if found:
+        bracket = ">" if cmd.name.startswith("<") else ""
+        raise ConfigError(f"{cmd.name}{bracket} cannot occur within {found}")
+
+
+def _misplaced(cmd: Command, forbidden: Not) -> str:
+    if forbidden & Not.VIRTUALHOST and cmd.in_virtual_host:
+        return "<VirtualHost> section"
+    if forbidden & Not.LIMIT and cmd.methods != -1:
+        return "<Limit> section" if cmd.dialect.version < (2, 4) else "<Limit> or <LimitExcept> section"
+    if forbidden & Not.HTACCESS and cmd.in_htaccess:
+        return "htaccess files"
+    if forbidden & Not.DIR_CONTEXT == Not.DIR_CONTEXT and cmd.path and cmd.dialect.version >= (2, 4):
+        return "directory context"
+    for bit, names in _CONTAINERS:
+        around = cmd.within(*names) if forbidden & bit else None
+        if around is not None:
+            return f"{around.name}> section"
+    return ""
+
+
+def outside(forbidden: Not, setter: Setter) -> Setter:
+    """*setter*, refused where *forbidden* says."""
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        check_context(cmd, forbidden)
+        setter(cmd, record, words)
+
+    return apply
+
+
+def global_only(setter: Setter) -> Setter:
+    """*setter*, for the main server's level alone."""
+    return outside(Not.GLOBAL_ONLY, setter)
+
+
+def not_in_limit22(setter: Setter) -> Setter:
+    """*setter*, refused inside <Limit> by 2.2 (2.4 looks at the context before)."""
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        if cmd.dialect.version < (2, 4):
+            check_context(cmd, Not.LIMIT)
+        setter(cmd, record, words)
+
+    return apply
+
+
+def set_flag(name: str) -> Setter:
+    """On or Off into a bool field."""
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        setattr(record, name, words[0].lower() == "on")
+
+    return apply
+
+
+def set_text(name: str) -> Setter:
+    """The first word into a field, as written (ap_set_string_slot)."""
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        setattr(record, name, words[0])
+
+    return apply
+
+
+def set_lower(name: str) -> Setter:
+    """The first word into a field, in lower case (ap_set_string_slot_lower)."""
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        setattr(record, name, words[0].lower())
+
+    return apply
+
+
+def set_path(name: str) -> Setter:
+    """A path, taken from the server root (ap_set_file_slot)."""
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        setattr(record, name, cmd.server_path(words[0]))
+
+    return apply
+
+
+def set_int(name: str) -> Setter:
+    """A whole number as ap_set_int_slot reads it: decimal, octal or hexadecimal, nothing behind it."""
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        value = strtol(words[0], 0)
+        if value is None:
+            raise ConfigError(f"Invalid value for directive {cmd.name}, expected integer")
+        setattr(record, name, value)
+
+    return apply
+
+
+def set_number(name: str) -> Setter:
+    """Whatever C's atoi makes of the word: leading digits, 0 for none."""
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        setattr(record, name, atoi(words[0]))
+
+    return apply
+
+
+def set_choice(name: str, choices: dict[str, Any], reason: str) -> Setter:
+    """One of *choices* (lower case compared) into a field; *reason* is the message for any other word."""
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        word = words[0].lower()
+        if word not in choices:
+            raise ConfigError(reason)
+        setattr(record, name, choices[word])
+
+    return apply
+
+
+def ignored(_cmd: Command, _record: Any, _words: list[str]) -> None:
+    """For directives whose effect belongs to httpd's own process model: accepted, without an effect here."""
+
+
+def add_text(name: str) -> Setter:
+    """Each word added to a list field."""
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        setattr(record, name, [*own(record, name, list), *words])
+
+    return apply
+
+
+def own(record: Any, name: str, empty: Callable[[], Any]) -> Any:
+    """The value of a field as this record itself sets it, *empty()* where it doesn't."""
+    value = getattr(record, name)
+    return value if type(value) is type(empty()) else empty()
+
+
+_ATOI = re.compile(r"[ \t\n\v\f\r]*([+-]?\d+)", re.ASCII)
+_STRTOL = {
+    10: re.compile(r"[ \t\n\v\f\r]*([+-]?)(\d+)()", re.ASCII),
+    16: re.compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX])?([0-9a-fA-F]+)()", re.ASCII),
+    8: re.compile(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)()", re.ASCII),
+}
+
+
+def atoi(text: str) -> int:
+    """C's atoi: leading blanks, a sign, digits; what follows is dropped; wrapped to 32 bits as the C library does."""
+    found = _ATOI.match(text)
+    if not found:
+        return 0
+    value = max(-(1 << 63), min(int(found[1]), (1 << 63) - 1))
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def strtol(text: str, base: int = 10) -> int | None:
+    """The whole of *text* as a number (base 0: 0x and 0 mark hexadecimal and octal), or None; ``""`` is 0, as C reads it."""
+    value, rest = strtol_prefix(text, base)
+    return None if rest else value
+
+
+def strtol_prefix(text: str, base: int = 10) -> tuple[int, str]:
+    """C's strtol without its limits: the number at the start of *text*, 0 for none, and what follows it."""
+    if base == 0:
+        digits = text.lstrip(" \t\n\v\f\r").lstrip("+-")[:3].lower()
+        base = 16 if re.match("0x[0-9a-f]", digits) else 8 if digits[:1] == "0" else 10
+    found = _STRTOL[base].match(text)
+    if not found:
+        return 0, text
+    value = int(found[2], base)
+    return (-value if found[1] == "-" else value), text[found.end():]
+
+
+_TIME = re.compile(r"[ \t\n\v\f\r]*([+-]?\d+)(.*)", re.ASCII | re.DOTALL)
+_MICROSECONDS = {"s": 1_000_000, "h": 3_600_000_000, "ms": 1000, "mi": 60_000_000}
+
+
+def timeout(text: str, default_unit: str = "s") -> int | None:
+    """A time such as ``5``, ``500ms``, ``2min``, ``1h`` in microseconds; None where ap_timeout_parameter_parse refuses it.
+
+    Units are in lower case and only their first letters count.  Negative times pass: callers have their own messages for them.
+    """
+    found = _TIME.match(text)
+    if not found:
+        return None
+    unit = found[2] or default_unit
+    factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
+    value = int(found[1]) * factor if factor else 1 << 63
+    return value if abs(value) < 1 << 63 else None
+
+
+def container_name(node: Node) -> str:
+    """The name of a container in lower case, with its ``<``."""
+    return node.name.lower()
