@@ -29,12 +29,13 @@ class Found(Protocol):
 class Regex:
     """A compiled expression; `search` is ap_regexec."""
 
-    __slots__ = ("groups", "ignore_case", "pattern", "search")
+    __slots__ = ("groups", "ignore_case", "names", "pattern", "search")
 
     def __init__(self, pattern: str, ignore_case: bool, compiled: Any) -> None:
         self.pattern, self.ignore_case = pattern, ignore_case
         self.search: Any = compiled.search
         self.groups: int = compiled.groups
+        self.names: dict[str, int] = dict(compiled.groupindex)
 
     def __repr__(self) -> str:
         return f"Regex({self.pattern!r}{', i' if self.ignore_case else ''})"
@@ -64,18 +65,22 @@ def compile_regex(pattern: str, *, ignore_case: bool = False) -> Regex:
     return Regex(pattern, ignore_case, _pcre(pattern, ignore_case))
 
 
-def _end_only(pattern: str) -> str:
+_ESCAPE_CLASS_END = re.compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
+
+
+def _end_only(pattern: str, end: str = r"\Z") -> str:
     """The pattern with `$` for the very end only, outside classes and escapes."""
-    return re.sub(r"(\\.|\[\^?[^\]](?:\\.|[^\]\\])*\])|\$", lambda m: m.group(1) or r"\Z", pattern, flags=re.S)
+    return _ESCAPE_CLASS_END.sub(lambda m: m.group(1) or end, pattern)
 
 
 class _Bytewise:
     """A PCRE pattern over the bytes of one-character-per-byte text."""
 
-    __slots__ = ("_search", "groups")
+    __slots__ = ("_search", "groupindex", "groups")
 
     def __init__(self, compiled: Any) -> None:
         self._search, self.groups = compiled.search, compiled.groups
+        self.groupindex = {str(name, "latin-1") if isinstance(name, bytes) else name: n for name, n in compiled.groupindex.items()}
 
     def search(self, subject: str) -> Found | None:
         found = self._search(subject.encode("latin-1"))
@@ -100,10 +105,10 @@ class _BytesFound:
 
 
 def _pcre(pattern: str, ignore_case: bool) -> Any:
-    import pcre2  # costs 12 ms: only for patterns that need it
+    import pcre2  # type: ignore[import-untyped]  # costs 12 ms: only for patterns that need it
 
     try:
         flags = pcre2.DOTALL | (pcre2.IGNORECASE if ignore_case else 0)
-        return _Bytewise(pcre2.compile(pattern.encode("latin-1"), flags))
+        return _Bytewise(pcre2.compile(_end_only(pattern, r"\z").encode("latin-1"), flags))
     except (pcre2.PatternError, pcre2.LibraryError) as problem:
         raise RegexError(str(problem)) from None

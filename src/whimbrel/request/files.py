@@ -7,6 +7,8 @@ kept answer is good as long as each note still holds.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from errno import EINVAL
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from whimbrel.octets import raw
@@ -50,13 +52,21 @@ class FileView:
 
     def why(self, path: str) -> int:
         """The errno of a failed stat, 0 when it works."""
-        try:
-            os.stat(raw(path))
-        except OSError as problem:
-            return problem.errno or 0
-        except ValueError:
-            return 22
-        return 0
+        return _errno(os.stat, path)
+
+    def why_link(self, path: str) -> int:
+        """The errno of a failed lstat, 0 when it works."""
+        return _errno(os.lstat, path)
+
+
+def _errno(ask: Callable[[bytes], object], path: str) -> int:
+    try:
+        ask(raw(path))
+    except OSError as problem:
+        return problem.errno or 0
+    except ValueError:
+        return EINVAL
+    return 0
 
 
 def is_folder(info: os.stat_result | None) -> bool:

@@ -43,8 +43,8 @@ class Request:
     """
 
     __slots__ = (
-        "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "connection", "content_encodings",
-        "content_languages", "content_type", "engine", "env", "err_headers_out", "files", "filename", "handler", "header_only", "headers_in",
+        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "connection", "content_encodings",
+        "content_languages", "content_type", "engine", "expecting_100", "env", "err_headers_out", "files", "filename", "handler", "header_only", "headers_in",
         "headers_out", "hostname", "info", "keep", "keepalive_max", "log_lines", "main", "method", "method_number", "mtime", "next", "no_cache",
         "no_local_copy", "notes", "output_filters", "path_info", "plan", "prev", "proto", "protocol", "proxy", "server", "status", "status_line",
         "stream", "the_request", "time", "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator", "walked",
@@ -55,6 +55,7 @@ class Request:
         self.the_request = ""
         self.method, self.method_number = "GET", 0
         self.header_only = False
+        self.allowed = 0                     # mask of methods for the Allow field
         self.protocol, self.proto = "HTTP/1.1", (1, 1)
         self.assbackwards = False            # HTTP/0.9: no head in the answer
         self.unparsed_uri, self.uri = "", ""
@@ -67,6 +68,7 @@ class Request:
         self.env: dict[str, str] = {}        # subprocess_env: SetEnv, SetEnvIf ...
         self.notes: dict[str, str] = {}
         self.body_in: RequestBody = EMPTY_BODY
+        self.expecting_100 = False
         self.filename: str | None = None
         self.canonical_filename: str | None = None
         self.info: os.stat_result | None = None

@@ -1,0 +1,207 @@
+"""From a parsed head to a handler's answer: httpd's ap_process_request_internal and the phases it runs.
+
+Manual: developer/request.html.  Every function gives httpd's answers: OK, DECLINED, DONE or an HTTP status.
+"""
+
+from __future__ import annotations
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.url import normalize_path, unescape_url
+from whimbrel.registry.phases import (
+    ACCESS_CHECKER,
+    ACCESS_CHECKER_EX,
+    AUTH_CHECKER,
+    CHECK_USER_ID,
+    DECLINED,
+    DONE,
+    FIXUPS,
+    HANDLER,
+    HEADER_PARSER,
+    INSERT_FILTER,
+    MAP_TO_STORAGE,
+    OK,
+    TRANSLATE_NAME,
+    TYPE_CHECKER,
+    Answer,
+    Phase,
+    Run,
+)
+from whimbrel.request.record import Request
+from whimbrel.request.walk import directory_walk, file_walk, walk_location_and_if
+
+
+async def run_phase(r: Request, phase: Phase) -> Answer:
+    """Run the hooks of *phase* that the request's plan has, until one ends it."""
+    ready = r.plan.ready(phase)
+    if not ready.pure:
+        r.outside()
+    first = phase.run is Run.FIRST
+    for hook, waits in ready.hooks:
+        answer: Answer = await hook(r) if waits else hook(r)  # type: ignore[misc, assignment]
+        if answer == DECLINED or (answer == OK and not first):
+            continue
+        if phase.run is not Run.VOID:
+            return answer
+    return DECLINED if first else OK
+
+
+async def process(r: Request) -> Answer:
+    """Everything between the head and the handler; OK when the handler may run."""
+    by_file = r.main is not None and r.filename is not None
+    if not by_file:
+        answer = await _translate(r)
+        if answer != OK:
+            return answer
+    r.plan = r.engine.world.root(r.server)
+    answer = await _map_to_storage(r)
+    if answer not in (OK, DECLINED):
+        return answer
+    walk_location_and_if(r)
+    if r.main is None:
+        answer = await run_phase(r, HEADER_PARSER)
+        if answer not in (OK, DECLINED):
+            return answer
+    answer = await _check_access(r)
+    if answer != OK:
+        return answer
+    answer = await run_phase(r, TYPE_CHECKER)
+    if answer != OK:
+        return _config_error(r, answer, "find types")
+    return await run_phase(r, FIXUPS)
+
+
+async def _translate(r: Request) -> Answer:
+    answer = decode_path(r)
+    if answer != OK:
+        return answer
+    walk_location_and_if(r)
+    answer = await run_phase(r, TRANSLATE_NAME)
+    return _config_error(r, answer, "translate") if answer != OK else OK
+
+
+def decode_path(r: Request) -> Answer:
+    """Normalise and unescape the path of the URL; 400 and 404 as httpd gives them."""
+    if not r.uri:
+        return OK
+    server = r.server_conf(CoreServer)
+    new = r.plan.dialect.merge_slashes
+    if new:
+        normal = normalize_path(r.uri, merge_slashes=server.merge_slashes, not_above_root=r.main is None and r.prev is None)
+        if normal is None:
+            r.log("error", f"invalid URI path ({r.unparsed_uri})", code="AH10244")
+            return 400
+        r.uri = normal
+        walk_location_and_if(r)
+    core = r.conf(CoreFolder)
+    allow = core.encoded_slashes if new else server.encoded_slashes
+    status, path = unescape_url(r.uri, keep_slashes=allow and new and not core.decode_slashes, allow_slashes=allow)
+    if status:
+        if status == 404:
+            r.log("info", f"found %2f (encoded '/') in URI path ({r.unparsed_uri}), returning 404", code="AH00026")
+        return status
+    r.uri = path
+    if not new:
+        return _parents22(r)
+    return OK
+
+
+def _parents22(r: Request) -> Answer:
+    """2.2 takes dot segments away after decoding; a path that leaves the root is refused."""
+    from whimbrel.http.url import getparents
+
+    r.uri = getparents(r.uri)
+    return OK
+
+
+async def _map_to_storage(r: Request) -> Answer:
+    answer = await run_phase(r, MAP_TO_STORAGE)
+    if answer != DECLINED:
+        return answer
+    answer = directory_walk(r)
+    if answer != OK:
+        return answer
+    file_walk(r)
+    return OK
+
+
+async def _check_access(r: Request) -> Answer:
+    """Who may enter: host, user and both, as Satisfy says.  A request whose settings are its parent's was checked there."""
+    for earlier in (r.prev, r.main):
+        if earlier is not None and earlier.plan is r.plan:
+            r.user, r.auth_type = earlier.user, earlier.auth_type
+            return OK
+    if r.plan.dialect.access_in_core:
+        return await _check_access_22(r)
+    satisfies = r.plan.provider("access", "satisfies")
+    answer = await run_phase(r, ACCESS_CHECKER)
+    if satisfies is not None and satisfies(r) == "any":
+        if answer == OK:
+            return OK
+    elif answer != OK:
+        return _config_error(r, answer, "check access")
+    answer = await run_phase(r, ACCESS_CHECKER_EX)
+    if answer == DECLINED:
+        return await _check_user(r)
+    return OK if answer == OK else _config_error(r, answer, "check access")
+
+
+async def _check_access_22(r: Request) -> Answer:
+    required = r.plan.provider("access", "auth_required")
+    answer = await run_phase(r, ACCESS_CHECKER)
+    satisfies = r.plan.provider("access", "satisfies")
+    if satisfies is not None and satisfies(r) == "any":
+        if answer == OK:
+            return OK
+        if required is None or not required(r):
+            return _config_error(r, answer, "check access")
+    else:
+        if answer != OK:
+            return _config_error(r, answer, "check access")
+        if required is None or not required(r):
+            return OK
+    return await _check_user(r)
+
+
+async def _check_user(r: Request) -> Answer:
+    old = r.plan.dialect.access_in_core
+    answer = await run_phase(r, CHECK_USER_ID)
+    if answer != OK:
+        kind = r.plan.provider("access", "auth_type")
+        named = kind is not None and kind(r) is not None
+        words = "check user.  Check your authn provider!" if named else "perform authentication. AuthType not set!"
+        return _config_error(r, answer, words if old else "check user")
+    if r.user is None and not old:
+        r.log("error", "No authentication done but request not allowed without authentication for %s. Authentication not configured?" % r.uri,
+              code="AH00027")
+        return _config_error(r, 500, "check user")
+    answer = await run_phase(r, AUTH_CHECKER)
+    if answer != OK:
+        return _config_error(r, answer, "check access.  Check your 'Require' directive" if old else "check authorization")
+    return OK
+
+
+def _config_error(r: Request, answer: Answer, what: str) -> Answer:
+    """httpd's decl_die: where every module declined what must be decided, the configuration is at fault."""
+    if answer != DECLINED:
+        return answer
+    r.log("crit", f"configuration error:  couldn't {what}: {r.uri}", code="AH00025")
+    return 500
+
+
+async def invoke_handler(r: Request) -> Answer:
+    """Run the filters' set-up and the handler; 500 when no handler takes the request."""
+    await run_phase(r, INSERT_FILTER)
+    named = r.handler
+    if r.handler is None:
+        kind = r.content_type
+        r.handler = kind.split(";", 1)[0].strip() if kind else "default-handler"
+    answer = await run_phase(r, HANDLER)
+    if answer == DECLINED and named is not None and r.filename is not None:
+        r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH01577")
+    r.handler = named
+    if answer == DECLINED:
+        return 500
+    if answer not in (OK, DONE) and not 100 <= answer < 600:
+        r.log("error", f"invalid answer {answer} of a handler", code="AH00024")
+        return 500
+    return answer

@@ -1,0 +1,280 @@
+"""Which sections hold for a request: httpd's directory, file and location walks.
+
+Each walk goes from plan to plan by `Plan.plus`, so that a combination of layers is merged only once.  Manual: sections.html.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from functools import lru_cache
+
+from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder, CoreServer
+from whimbrel.config.htaccess import HtaccessRefused
+from whimbrel.config.model import Section
+from whimbrel.http.url import merge_slashes
+from whimbrel.regex import Regex, compile_regex
+from whimbrel.registry.phases import OK, Answer
+from whimbrel.request.files import is_file, is_folder, is_link
+from whimbrel.request.record import Request
+
+
+# Locations ------------------------------------------------------------------------------------------------------------------------------------------
+def walk_location_and_if(r: Request) -> None:
+    """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the request's settings."""
+    locations = r.server.locations
+    if locations and r.uri:
+        uri = r.uri
+        if not r.plan.dialect.merge_slashes or r.server_conf(CoreServer).merge_slashes:
+            uri = merge_slashes(uri)
+        plan = r.plan
+        for section in locations:
+            if _location_matches(r, section, uri):
+                plan = plan.plus(section.layer)
+        r.plan = plan
+    if_walk(r)
+
+
+def _location_matches(r: Request, section: Section, uri: str) -> bool:
+    if section.regex is not None:
+        return _matched(r, section.regex, r.uri)
+    pattern = section.pattern
+    if section.fnmatch:
+        return wildcards(pattern, True).search(uri) is not None
+    if not uri.startswith(pattern):
+        return False
+    return pattern.endswith("/") or len(uri) == len(pattern) or uri[len(pattern)] == "/"
+
+
+def _matched(r: Request, regex: Regex, subject: str) -> bool:
+    """Whether *regex* matches; its named groups become MATCH_ variables of the request (2.4)."""
+    found = regex.search(subject)
+    if found is None:
+        return False
+    names = regex.names
+    if names and r.plan.dialect.auth_merging:
+        for name, number in names.items():
+            value = found.group(number)
+            if value is not None:
+                r.env["MATCH_" + name.upper()] = value
+    return True
+
+
+def if_walk(r: Request) -> None:
+    """Lay the <If>, <ElseIf> and <Else> sections whose turn it is over the request's settings."""
+    conditions = r.plan.folder(CoreFolder).ifs
+    if conditions:
+        evaluate = r.plan.provider("core", "if_walk")
+        if evaluate is not None:
+            evaluate(r, conditions)
+
+
+# Directories ----------------------------------------------------------------------------------------------------------------------------------------
+def directory_walk(r: Request) -> Answer:
+    """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets info and path_info."""
+    if r.filename is None:
+        return OK
+    path = _clean(r.filename)
+    if path is None:
+        return 403
+    if not path.startswith("/"):
+        r.filename = path
+        return OK
+    info = r.files.stat(path) if r.info is None else r.info
+    if info is not None and path.endswith("/") and not is_folder(info):
+        info = None
+    r.info = info
+    walk = _Descent(r, path)
+    answer = walk.run()
+    r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
+    r.info = walk.info
+    if answer != OK:
+        return answer
+    _regex_directories(r)
+    return OK
+
+
+def _clean(path: str) -> str | None:
+    """The path without doubled slashes and dot segments; None when it leaves the root."""
+    if "//" not in path and "/." not in path:
+        return path
+    out: list[str] = []
+    parts = path.split("/")
+    for part in parts[1:]:
+        if part == "..":
+            if not out:
+                return None
+            out.pop()
+        elif part not in ("", "."):
+            out.append(part)
+    tail = "/" if out and parts[-1] in ("", ".", "..") else ""
+    return "/" + "/".join(out) + tail
+
+
+def _regex_directories(r: Request) -> None:
+    path = r.filename or ""
+    plan = r.plan
+    for section in r.engine.regex_directories(r.server):
+        if _matched(r, section.regex, path):
+            plan = plan.plus(section.layer)
+    r.plan = plan
+
+
+class _Descent:
+    """One way down the file system, folder by folder; *path* grows, *rest* is what lies beyond it."""
+
+    __slots__ = ("index", "info", "path", "plain", "r", "rest")
+
+    def __init__(self, r: Request, path: str) -> None:
+        self.r, self.path, self.rest, self.info = r, "/", path[1:], r.info
+        self.plain = r.engine.plain_directories(r.server)
+        self.index = 0
+
+    def run(self) -> Answer:
+        """Go down as far as there are folders."""
+        depth = 1
+        folder = "/"
+        while True:
+            self._sections(folder, depth)
+            answer = self._htaccess(folder)
+            if answer != OK or not self.rest:
+                return answer
+            name, slash, beyond = self.rest.partition("/")
+            if not name:
+                self.path, self.rest = folder, ""
+                return OK
+            self.path, self.rest = folder + name, slash + beyond
+            if self.info is None or not self._trusted():
+                answer, found = self._look(self.path)
+                if answer != OK:
+                    return answer
+                if self.info is None or not self.rest.strip("/"):
+                    self.info = found
+                if not is_folder(found):
+                    return OK
+            folder = self.path + "/"
+            if slash and not beyond:
+                self.path = folder
+            self.rest = beyond
+            depth += 1
+
+    def _trusted(self) -> bool:
+        """Whether the file's own stat says enough: symbolic links are allowed, whoever owns them."""
+        value = self.r.plan.folder(CoreFolder).options.value
+        return value & (OPT_SYM_LINKS | OPT_SYM_OWNER) == OPT_SYM_LINKS
+
+    def _sections(self, folder: str, depth: int) -> None:
+        plan, plain, index = self.r.plan, self.plain, self.index
+        while index < len(plain) and plain[index].components <= depth:
+            if _folder_matches(plain[index], folder):
+                plan = plan.plus(plain[index].layer)
+            index += 1
+        self.r.plan, self.index = plan, index
+
+    def _htaccess(self, folder: str) -> Answer:
+        r = self.r
+        try:
+            layer = r.engine.htaccess.layer(r, folder)
+        except HtaccessRefused as problem:
+            r.log(problem.level, problem.text, code=problem.code)
+            return problem.status
+        if layer is not None:
+            r.plan = r.plan.plus(layer)
+        return OK
+
+    def _look(self, path: str) -> tuple[Answer, os.stat_result | None]:
+        """What is at *path*, symbolic links judged by the options in force: an answer and the target's stat."""
+        r = self.r
+        info = r.files.lstat(path)
+        if info is None:
+            why = r.files.why_link(path)
+            return (OK, None) if why == errno.ENOENT else self._refused(path, why)
+        if is_link(info):
+            info = self._resolve(path, info)
+            if info is None:
+                r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code="AH00037")
+                return 403, None
+        if not is_folder(info) and not is_file(info):
+            r.log("error", f"Forbidden: {path} doesn't point to a file or directory", code="AH00038")
+            return 403, None
+        return OK, info
+
+    def _refused(self, path: str, why: int) -> tuple[Answer, None]:
+        r = self.r
+        reason = f"({why}){os.strerror(why)}: "
+        if why == errno.EACCES:
+            r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') because search permissions are missing on a component of the path",
+                  code="AH00035")
+        else:
+            r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
+        return 403, None
+
+    def _resolve(self, path: str, link: os.stat_result) -> os.stat_result | None:
+        """The target of a symbolic link that the options allow, else None."""
+        value = self.r.plan.folder(CoreFolder).options.value
+        if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
+            return None
+        target = self.r.files.stat(path)
+        if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):
+            return None
+        return target
+
+
+def _folder_matches(section: Section, folder: str) -> bool:
+    if section.fnmatch:
+        return wildcards(section.pattern, True).search(folder) is not None
+    return section.pattern == folder
+
+
+# Files ----------------------------------------------------------------------------------------------------------------------------------------------
+def file_walk(r: Request) -> None:
+    """Lay the <Files> sections that match the file's own name over the settings."""
+    sections = r.plan.folder(CoreFolder).files
+    if not sections or r.filename is None:
+        return
+    name = r.filename.rpartition("/")[2]
+    plan = r.plan
+    for section in sections:
+        if section.regex is not None:
+            matches = _matched(r, section.regex, name)
+        elif section.fnmatch:
+            matches = wildcards(section.pattern, False).search(name) is not None
+        else:
+            matches = section.pattern == name
+        if matches:
+            plan = plan.plus(section.layer)
+    r.plan = plan
+
+
+@lru_cache(maxsize=4096)
+def wildcards(pattern: str, by_segment: bool) -> Regex:
+    """apr_fnmatch's pattern as an expression over the whole subject; *by_segment*: wildcards don't match slashes (FNM_PATHNAME)."""
+    out = []
+    i, n = 0, len(pattern)
+    anything = "[^/]" if by_segment else "."
+    while i < n:
+        c = pattern[i]
+        i += 1
+        if c == "*":
+            out.append(anything + "*")
+        elif c == "?":
+            out.append(anything)
+        elif c == "[":
+            end = pattern.find("]", i + 1 if pattern[i : i + 1] not in "!^" else i + 2)
+            if end < 0:
+                out.append(r"\[")
+                continue
+            inside = pattern[i:end]
+            negated = inside[:1] in ("!", "^")
+            inside = (inside[1:] if negated else inside).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+            out.append(("(?!/)" if by_segment else "") + f"[{'^' if negated else ''}{inside}]")
+            i = end + 1
+        elif c == "\\" and i < n:
+            out.append("\\x%02x" % ord(pattern[i]))
+            i += 1
+        else:
+            out.append(c if c.isalnum() or c in "/_-" else "\\x%02x" % ord(c))
+    return compile_regex("^" + "".join(out) + "$")
+
+
+__all__ = ["directory_walk", "file_walk", "if_walk", "walk_location_and_if", "wildcards"]
