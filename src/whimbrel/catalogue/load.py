@@ -1,17 +1,17 @@
 """The catalogue's tables, read when first asked for.
 
-`directives-VERSION.tsv` has one line for each row of a module's directive table, in the order in which -L prints them; `modules.tsv` one line for
-each module, those that the recorded binary has compiled in first and in the order of -l.  Both are plain text: fields between tabs, in help
-texts ``\\n``, ``\\t`` and ``\\\\`` stand for a line end, a tab and a backslash.  A line is only taken apart when its row is wanted: `whimbrel-httpd -t` reads the
-catalogue and has a tenth of a second for everything.
+`directives-VERSION.tsv` has one line for each row of a module's directive table, in the order in which -L prints them; `modules.tsv` one line
+for each module, those that the recorded binary has compiled in first and in the order of -l.  Both are plain text: fields between tabs; in
+help texts ``\\n``, ``\\t`` and ``\\\\`` stand for a line end, a tab and a backslash.  A line is only taken apart when its row is wanted:
+`whimbrel-httpd -t` reads the catalogue and has a tenth of a second for everything.
 """
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 
 WHERE = {
     "OR_LIMIT": 1, "OR_OPTIONS": 2, "OR_FILEINFO": 4, "OR_AUTHCFG": 8, "OR_INDEXES": 16, "OR_ALL": 31, "OR_UNSET": 32, "ACCESS_CONF": 64,
@@ -24,10 +24,11 @@ WHERE = {
 class Row:
     """One directive of one module.
 
-    *name* is spelled as in httpd's table (messages echo it), containers begin with ``<``.  *source* is the module as -L names it.  *args* is the name of a
-    `directives.spec.Args`, *where* has the bits of `directives.spec.Where`.  *outside* are the places that the directive's own function refuses
-    ("X cannot occur within <VirtualHost> section"), as names of ap_check_cmd_context's flags without NOT_IN_: GLOBAL_ONLY, DIR_CONTEXT,
-    LIMIT, DIRECTORY, LOCATION, FILES, HTACCESS.  *default* is the documented default, "" where there is none.
+    *name* is spelled as in httpd's table (messages echo it), containers begin with ``<``.  *source* is the module as -L names it.  *args* is the
+    name of a `directives.spec.Args` (AP_INIT_NO_ARGS is RAW_ARGS in the tables), *where* has the bits of `directives.spec.Where`.  *outside* are the
+    places that the directive's own function refuses ("X cannot occur within <VirtualHost> section"), as names of ap_check_cmd_context's flags
+    without NOT_IN_: GLOBAL_ONLY, DIR_CONTEXT, LIMIT, DIRECTORY, LOCATION, FILES, HTACCESS.  *default* is the documented default, "" where
+    there is none.
     """
 
     name: str
@@ -43,10 +44,11 @@ class Row:
 class ModuleRow:
     """One module of one version.
 
-    *identifier* is what LoadModule names (``authz_core_module``), *file* the base name of its file without ``.so`` (``mod_authz_core``), *source* what
-    -l, -L and <IfModule> name (``mod_authz_core.c``).  *kind* is the manual's status: core, mpm, base, extension, experimental, deprecated.
-    *static*: compiled into the recorded binary.  *folders*: it keeps per-directory settings (-L says where one doesn't).  *needs* is the identifier of the
-    module that must be loaded before, without which loading fails on the undefined *symbol*; both "" where it stands alone.
+    *identifier* is what LoadModule names (``authz_core_module``), *file* the base name of its file without ``.so`` (``mod_authz_core``),
+    *source* what -l, -L and <IfModule> name (``mod_authz_core.c``).  *kind* is the manual's status: core, mpm, base, extension, experimental,
+    deprecated.  *static*: compiled into the recorded binary.  *folders*: it keeps per-directory settings (-L says where one doesn't).
+    *needs* is the identifier of the module that must be loaded before, without which loading fails on the undefined *symbol*; both "" where
+    it stands alone.
     """
 
     version: str
@@ -120,7 +122,8 @@ def catalogue(version: str) -> Catalogue:
 
 def _lines(name: str) -> list[str]:
     """The lines of a data file of this package without its head line."""
-    return Path(__file__).with_name(name).read_text("latin-1").split("\n")[1:-1]
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="latin-1") as file:
+        return file.read().split("\n")[1:-1]
 
 
 def _row(line: str) -> Row:

@@ -1,0 +1,158 @@
+"""The catalogue's data against the servers: the tables in the installed program, and the recorded answers about contexts and arguments."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.catalogue.program_tables import Table, tables
+
+from whimbrel.catalogue import Row, catalogue
+from whimbrel.directives.shapes import shape
+from whimbrel.directives.spec import Args, Where
+from whimbrel.errors import ConfigError
+
+CASES = Path(__file__).parents[2] / "conformance" / "cases"
+APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
+VERSIONS = ("2.2", "2.4")
+SERVER = Where.RSRC_CONF | Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES
+SECTION = Where.ACCESS_CONF | Where.OR_ALL
+ALLOWED = {
+    "in <VirtualHost>": SERVER, "in server config": SERVER, "in <Limit> (server)": SERVER, "in <Proxy>": SECTION | Where.PROXY_CONF,
+    "in <RequireAll>": Where.OR_AUTHCFG,
+}
+
+
+def cases(name: str, version: str) -> Iterator[dict[str, Any]]:
+    """The recorded cases of one file that have an answer of *version*, with that answer's text as "text"."""
+    with lzma.open(CASES / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
+        for case in map(json.loads, file):
+            if version in case["answers"]:
+                yield {**case, "text": case["answers"][version]["text"]}
+
+
+def rows(name: str, case: dict[str, Any], version: str) -> list[Row]:
+    """The rows of *name* in the modules that the case loads, or in any when none of those has it."""
+    sources = {m.source for m in catalogue(version).modules if m.static or m.identifier.removesuffix("_module") in case["modules"][version]}
+    found = catalogue(version).find(name)
+    return [r for r in found if r.source in sources] or list(found)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_shapes_and_bits_are_those_of_the_specification(version: str) -> None:
+    everything = sum(Where)
+    for row in catalogue(version):
+        assert row.args in Args.__members__
+        assert row.where and not row.where & ~everything
+    assert {name: Where[name].value for name in ("OR_ALL", "OR_LIMIT", "RSRC_CONF", "PROXY_CONF")} == {
+        "OR_ALL": 31, "OR_LIMIT": 1, "RSRC_CONF": 128, "PROXY_CONF": 2048}
+
+
+@pytest.fixture(scope="module")
+def installed() -> list[Table]:
+    if not (APACHE.exists() and MODULES.is_dir()):
+        pytest.skip("Debian's apache2 is not installed")
+    return [table for path in (APACHE, *sorted(MODULES.glob("*.so"))) for table in tables(path) if table.source != "mod_fcgid.c"]
+
+
+def test_rows_are_those_of_the_installed_program(installed: list[Table]) -> None:
+    assert len(installed) > 100
+    for table in installed:
+        ours = [(r.name, r.where, r.args, r.help) for r in catalogue("2.4").module_rows(table.source)]
+        assert ours == [(r.name, r.where, r.args, r.help) for r in table.rows], table.source
+
+
+def test_modules_are_those_of_the_installed_program(installed: list[Table]) -> None:
+    assert {(m.identifier, m.source, m.folders) for m in catalogue("2.4").modules} == {(t.identifier, t.source, t.folders) for t in installed}
+    files = {p.stem for p in MODULES.glob("*.so")} - {"mod_fcgid"}
+    assert {m.file for m in catalogue("2.4").modules if not m.static} == files
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_compiled_in_modules(version: str) -> None:
+    texts = [c["text"] for c in cases("config-dumps", version) if c["args"] == ["-M"] and "Loaded Modules:" in c["text"]]
+    assert texts
+    ours = [m.identifier for m in catalogue(version).modules if m.static]
+    assert {tuple(re.findall(r"^ (\w+) \(static\)$", text, re.MULTILINE)) for text in texts} == {tuple(ours)}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_undefined_symbols_of_modules_that_need_another(version: str) -> None:
+    alone = [c["text"] for c in cases("config-missing", version) if "alone, without the modules it needs" in c["title"]]
+    told = [m for text in alone if (m := re.search(r"/(mod_\w+)\.so: undefined symbol: (\w+)$", text))]
+    assert told
+    for match in told:
+        module = catalogue(version).module_of_file(match[1])
+        assert module and module.symbol == match[2] and catalogue(version).module(module.needs)
+
+
+def refused_here(row: Row, place: str) -> bool:
+    """Whether the bits forbid the row in *place*; what is executed while reading is judged as if it stood outside all sections."""
+    return not row.where & (SERVER if row.where & Where.EXEC_ON_READ else ALLOWED.get(place, SECTION))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_contexts(version: str) -> None:
+    """Every recorded "X not allowed here" follows from the bits, and so does its absence."""
+    seen: Counter[str] = Counter()
+    for case in (*cases("config-ctx", version), *cases("config-ctx2", version)):
+        match = re.match(r"(<?\w+)>? (in .*)$", case["title"])
+        if not match or "Invalid command" in case["text"]:
+            continue
+        name, place = match[1], match[2]
+        told = re.search(r"^(\S+) not allowed (?:here|in )", case["text"], re.MULTILINE)
+        found = rows(name, case, version)
+        if version == "2.4" and place == "in <Limit> (server)" and not any(r.where & Where.EXEC_ON_READ for r in found):
+            assert told and told[1] == "<Limit", name  # which stands before the directive, known or not
+        elif told and told[1].lower() == name.lower():
+            assert told[1] in {r.name for r in found} and any(refused_here(r, place) for r in found), case["title"]
+        else:
+            assert not all(refused_here(r, place) for r in found), case["title"]
+        seen[place] += 1
+    assert len(seen) > 14 and sum(seen.values()) > 2500
+
+
+def count_error(row: Row, text: str, version: str) -> str | None:
+    """The message about the number of words of *text*, or None."""
+    try:
+        shape(Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=version == "2.4")
+    except ConfigError as error:
+        return error.reason
+    return None
+
+
+COUNT = re.compile(r"(takes (no|one|two|three|1-2).*argument|requires at least (one|two) argument|must be On or Off$)")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_argument_counts(version: str) -> None:
+    """Every recorded complaint about the number of words follows from the shape, help text included, and so does its absence."""
+    seen: Counter[bool] = Counter()
+    for case in cases("config-args", version):
+        lines = case["conf"].strip("\n").split("\n")
+        name = re.match(r"\w+", case["title"])
+        if name is None or len(lines) != 1 or not lines[0].lower().startswith(name[0].lower() + " ") or "${" in lines[0] or lines[0].endswith("\\"):
+            continue
+        found = rows(name[0], case, version)
+        if not found or re.search("Invalid command|not allowed (here|in)", case["text"]):
+            continue
+        told = case["text"].rsplit("Syntax error on line 1 of @SERVERROOT@/conf/httpd.conf:", 1)[-1].strip()
+        message = count_error(found[0], lines[0][len(name[0]):].strip(), version)
+        if message is None:  # mod_filter words its own complaint alike, without the help text
+            complains = told.startswith(f"{found[0].name} ") and COUNT.match(told[len(found[0].name) + 1:])
+            assert found[0].name == "AddOutputFilterByType" or not complains, (case["id"], told)
+        else:
+            assert told == message.replace("\n", "\\n").strip(), case["id"]
+        seen[message is None] += 1
+    assert min(seen.values()) > 400, seen
+
+
+def test_no_other_version() -> None:
+    with pytest.raises(ValueError, match="2.0"):
+        catalogue("2.0")
