@@ -83,34 +83,53 @@ def _next_unusual(source: str, at: int) -> int:
     return found.start() if found else len(source)
 
 
-def _slow_line(source: str, position: int, number: int, rules: LineRules) -> tuple[int, int, str]:
-    """One line with all rules applied: its end, its number (0: the file ends and there is no line) and its text."""
-    joined = ""
+def origin(source: str, start: int, rules: LineRules) -> tuple[str, list[int]]:
+    """The text of the logical line that begins at *start*, where in *source* each character comes from, and (one more) where the last one ends."""
+    places: list[int] = []
+    end, _, joined = _slow_line(source, start, 0, rules, places)
+    indent = len(joined) - len(joined.lstrip(WHITE))
+    text = joined.strip(WHITE)
+    places = places[indent:indent + len(text)]
+    behind = places[-1] + 1 if places else end
+    dropped = rules.doubled_ends and text.endswith("\\") and source[behind:end].startswith("\\")
+    return text, [*places, behind + dropped]
+
+
+def _slow_line(source: str, position: int, number: int, rules: LineRules, places: list[int] | None = None) -> tuple[int, int, str]:
+    """One line with all rules applied: its end, its number (0: the file ends and there is no line) and its text.
+
+    *places*, where given, gets the position of every character.
+    """
+    pieces: list[str] = []
+    length = 0
     while True:
         number += 1
         if position >= len(source):
-            return position, 0 if rules.drops_unfinished or not joined else number, joined
+            return position, 0 if rules.drops_unfinished or not length else number, "".join(pieces)
         end = source.find("\n", position) + 1 or len(source)
         if rules.limit is not None:
-            end = min(end, position + rules.limit - len(joined))
+            end = min(end, position + rules.limit - length)
         chunk = source[position:end].partition("\0")[0]
+        if places is not None:
+            places[length:] = range(position, position + len(chunk))
         position = end
-        joined, goes_on = _joined_24(joined + chunk) if not rules.doubled_ends else _joined_22(joined, chunk)
+        before = pieces.pop() if pieces and not rules.doubled_ends and not _without_line_end(chunk) else ""
+        piece, goes_on = _joins(before + chunk, rules)
+        length += len(piece) - len(before)
+        pieces += [piece] if piece else []
         if not goes_on:
-            return position, number, joined
+            return position, number, "".join(pieces)
 
 
-def _joined_24(text: str) -> tuple[str, bool]:
-    """2.4 looks at all it has collected, so that a backslash left over before an empty line joins once more."""
-    body = _without_line_end(text)
-    return (body[:-1], True) if body != text and body.endswith("\\") else (text, False)
+def _joins(chunk: str, rules: LineRules) -> tuple[str, bool]:
+    """What remains of a physical line, and whether a backslash joins the next one to it.
 
-
-def _joined_22(joined: str, chunk: str) -> tuple[str, bool]:
+    2.4 looks at all that it has collected: on an empty line a backslash left over before it joins once more.
+    """
     body = _without_line_end(chunk)
     if body == chunk or not body.endswith("\\"):
-        return joined + chunk, False
-    return joined + body[:-1], not body.endswith("\\\\")
+        return chunk, False
+    return body[:-1], not (rules.doubled_ends and body.endswith("\\\\"))
 
 
 def _without_line_end(text: str) -> str:
