@@ -52,7 +52,7 @@ conformance: .venv/run.stamp
 		--version $(VERSION) --except tests/conformance/EXCEPTIONS.tsv $(MORE) $(FILES)
 
 bench: .venv/run.stamp
-	$(BIN)/python bench/run.py $(BENCH)
+	$(BIN)/python -m bench.run $(BENCH)
 
 lock: .venv/bin/python
 	tools/lock

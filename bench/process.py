@@ -1,0 +1,93 @@
+"""A running server: started on one core, its CPU time and memory read from /proc, stopped by its own process id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.servers import Server
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class NotStarted(Exception):
+    """The server ended, or did not listen within ten seconds; the text is what it printed."""
+
+
+def fields(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the third (state) on; empty when there is no such process any more."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def family(pid: int) -> Iterator[int]:
+    """*pid* and all its descendants."""
+    parents = {int(p.name): fields(int(p.name)) for p in Path("/proc").iterdir() if p.name.isdigit()}
+    known = [pid]
+    for one in known:
+        known += [child for child, stat in parents.items() if stat and int(stat[1]) == one]
+    yield from known
+
+
+def pinned(argv: list[str], core: int | None) -> list[str]:
+    """*argv* bound to one core, or as it is."""
+    return argv if core is None else ["taskset", "-c", str(core), *argv]
+
+
+class Running:
+    """A server between start and stop; a context manager."""
+
+    def __init__(self, server: Server, core: int | None) -> None:
+        self.server, self.core = server, core
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def __enter__(self) -> Running:
+        argv = pinned(self.server.argv, self.core)
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        end = time.monotonic() + 10
+        while time.monotonic() < end and self.process.poll() is None:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.server.port)) == 0:
+                    return self
+            time.sleep(0.05)
+        self.__exit__()
+        assert self.process.stdout is not None
+        raise NotStarted(self.process.stdout.read().decode("latin-1"))
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process is not None
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(5)
+
+    def cpu_seconds(self) -> float:
+        """CPU time so far of all processes, user and system, children that have ended included."""
+        return sum(sum(map(int, stat[11:15])) for stat in map(fields, family(self.pid)) if stat) / TICK
+
+    def memory(self) -> int:
+        """Proportional set size in bytes: shared pages count once among those that share them."""
+        return sum(map(proportional, family(self.pid)))
+
+
+def proportional(pid: int) -> int:
+    """The proportional set size of one process in bytes; 0 when it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Pss:")), 0)

@@ -1,0 +1,104 @@
+"""How each server is started: its configuration text and its command line.  Apache and Whimbrel read the same text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+APACHE_MODULES = Path("/usr/lib/apache2/modules")
+MODULES = ("mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "mime", "dir")
+COMBINED = '%h %l %u %t \\"%r\\" %>s %b \\"%{Referer}i\\" \\"%{User-Agent}i\\"'
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server under test: *argv* runs it in the foreground with the configuration that was written for it."""
+
+    name: str
+    argv: list[str]
+    port: int
+    version: list[str]
+
+
+def httpd_text(root: Path, logs: Path, port: int) -> str:
+    """One process, no limits that a load generator meets, sendfile as nginx has it."""
+    user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
+    loads = "".join(f"LoadModule {m}_module {APACHE_MODULES}/mod_{m}.so\n" for m in MODULES)
+    return f"""{loads}{user}ServerRoot "{root}"
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile {logs}/pid
+DefaultRuntimeDir {logs}
+ErrorLog {logs}/error_log
+LogFormat "{COMBINED}" combined
+CustomLog {logs}/access_log combined
+StartServers 1
+ServerLimit 1
+ThreadsPerChild 64
+MaxRequestWorkers 64
+KeepAlive On
+MaxKeepAliveRequests 0
+EnableSendfile On
+TypesConfig "{root}/mime.types"
+DocumentRoot "{root}/htdocs"
+<Directory />
+    AllowOverride None
+    Require all denied
+</Directory>
+<Directory "{root}/htdocs">
+    Require all granted
+</Directory>
+<Directory "{root}/htdocs/private">
+    AuthType Basic
+    AuthName "Bench"
+    AuthUserFile "{root}/passwd"
+    Require valid-user
+</Directory>
+"""
+
+
+def nginx_text(root: Path, logs: Path, port: int) -> str:
+    """The same documents, log format (nginx calls it combined, too), password area and single worker."""
+    user = "user www-data;\n" if os.getuid() == 0 else ""
+    folders = "".join(f"    {kind}_temp_path {logs}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    return f"""{user}worker_processes 1;
+daemon off;
+pid {logs}/pid;
+error_log {logs}/error_log crit;
+events {{ worker_connections 1024; }}
+http {{
+{folders}    types {{ text/html html; application/octet-stream bin; }}
+    access_log {logs}/access_log combined;
+    sendfile on;
+    keepalive_requests 1000000000;
+    server {{
+        listen 127.0.0.1:{port};
+        root {root}/htdocs;
+        location /private/ {{ auth_basic "Bench"; auth_basic_user_file {root}/passwd; }}
+    }}
+}}
+"""
+
+
+def program(name: str) -> str | None:
+    """Where the program of a server is on this machine, or None."""
+    if name == "whimbrel":
+        return shutil.which(Path(sys.executable).with_name("whimbrel-httpd"))
+    known = {"apache": "apache2", "nginx": "nginx"}[name]
+    return shutil.which(known, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def prepare(name: str, root: Path, port: int) -> Server:
+    """Writes the configuration of one server and says how to start it."""
+    logs, conf, found = root / name, root / f"{name}.conf", program(name)
+    assert found is not None
+    logs.mkdir()
+    os.chmod(logs, 0o755)
+    (root / "mime.types").write_text("text/html html\napplication/octet-stream bin\n")
+    conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port))
+    if name == "nginx":
+        return Server(name, [found, "-p", str(logs), "-c", str(conf), "-e", f"{logs}/error_log"], port, [found, "-v"])
+    return Server(name, [found, "-d", str(root), "-f", str(conf), "-DFOREGROUND"], port, [found, "-v"])
