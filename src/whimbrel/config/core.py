@@ -46,6 +46,10 @@ def _options(base: Options, over: Options) -> Options:
     return over.over(base)
 
 
+def _joined(base: dict[str, list[Any]], over: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {name: base.get(name, []) + over.get(name, []) for name in {**base, **over}}
+
+
 @dataclass(slots=True)
 class CoreFolder:
     """Per-directory settings of the core.  Paths and texts are as written; flags are bool."""
@@ -89,6 +93,9 @@ class CoreFolder:
     requires: list[Any] = setting(make=list)        # 2.2: Require lines (methods mask, text)
     auth_type: str | None = setting(None)           # 2.2: AuthType
     auth_name: str | None = setting(None)           # 2.2: AuthName
+    limits: dict[str, tuple[str, str]] = setting(make=dict, merge=overlaid)  # RLimit...: resource -> (soft, hard), as written
+    filters_by_type: dict[str, list[str]] = setting(make=dict, merge=overlaid)  # 2.2: AddOutputFilterByType, type -> filters
+    read_buffer: int = setting(8192)                # ReadBufferSize
 
 
 @dataclass(slots=True)
@@ -117,4 +124,11 @@ class CoreServer:
     max_redirects: int = setting(10)                # LimitInternalRecursion
     max_subrequests: int = setting(10)
     protocols: list[str] = setting(make=list)
-    server_tokens: str = setting("full")
+    protocols_honor_order: bool = setting(True)
+    server_tokens: str = setting("full")            # prod, major, minor, min, os, full
+    admin: str = setting("[no address given]")
+    protocol: str = setting("")                     # Protocol
+    accept_filters: dict[str, str] = setting(make=dict, merge=overlaid)
+    merge_trailers: bool = setting(False)
+    registered: list[str] = setting(make=list)      # RegisterHttpMethod
+    error_log_formats: dict[str, list[list[Any]]] = setting(make=dict, merge=_joined)  # "request", "connection": additional lines
