@@ -12,12 +12,9 @@ from enum import IntFlag
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.node import Node
 from whimbrel.errors import ConfigError
 
 Setter = Callable[[Command, Any, list[str]], None]
-
-INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
 
 
 class Not(IntFlag):
@@ -214,7 +211,7 @@ _MICROSECONDS = {"s": 1_000_000, "h": 3_600_000_000, "ms": 1000, "mi": 60_000_00
 def timeout(text: str, default_unit: str = "s") -> int | None:
     """A time such as ``5``, ``500ms``, ``2min``, ``1h`` in microseconds; None where ap_timeout_parameter_parse refuses it.
 
-    Units are in lower case and only their first letters count.  Negative times pass: callers have their own messages for them.
+    Units are in lower case and only their first letters count; negative times are refused.
     """
     found = _TIME.match(text)
     if not found:
@@ -222,9 +219,4 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
     unit = found[2] or default_unit
     factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
     value = int(found[1]) * factor if factor else 1 << 63
-    return value if abs(value) < 1 << 63 else None
-
-
-def container_name(node: Node) -> str:
-    """The name of a container in lower case, with its ``<``."""
-    return node.name.lower()
+    return value if 0 <= value < 1 << 63 else None
