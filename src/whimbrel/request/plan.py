@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from whimbrel.config.load import Configuration
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Layer, Server
 from whimbrel.dialect import Dialect
 from whimbrel.registry.module import Hook, Made, Module, Reads
@@ -59,7 +59,7 @@ class World:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.dialect = configuration.dialect
-        modules = configuration.modules
+        modules = configuration.modules.modules
         self.hooks = {p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES}
         self.roots: dict[int, Plan] = {}
 

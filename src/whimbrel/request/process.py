@@ -6,7 +6,7 @@ Manual: developer/request.html.  Every function gives httpd's answers: OK, DECLI
 from __future__ import annotations
 
 from whimbrel.config.core import CoreFolder, CoreServer
-from whimbrel.http.url import normalize_path, unescape_url
+from whimbrel.http.url import Slashes, decode_path
 from whimbrel.registry.phases import (
     ACCESS_CHECKER,
     ACCESS_CHECKER_EX,
@@ -71,7 +71,7 @@ async def process(r: Request) -> Answer:
 
 
 async def _translate(r: Request) -> Answer:
-    answer = decode_path(r)
+    answer = decoded(r)
     if answer != OK:
         return answer
     walk_location_and_if(r)
@@ -79,38 +79,23 @@ async def _translate(r: Request) -> Answer:
     return _config_error(r, answer, "translate") if answer != OK else OK
 
 
-def decode_path(r: Request) -> Answer:
+def decoded(r: Request) -> Answer:
     """Normalise and unescape the path of the URL; 400 and 404 as httpd gives them."""
     if not r.uri:
         return OK
-    server = r.server_conf(CoreServer)
-    new = r.plan.dialect.merge_slashes
-    if new:
-        normal = normalize_path(r.uri, merge_slashes=server.merge_slashes, not_above_root=r.main is None and r.prev is None)
-        if normal is None:
-            r.log("error", f"invalid URI path ({r.unparsed_uri})", code="AH10244")
-            return 400
-        r.uri = normal
+    server, old = r.server_conf(CoreServer), not r.plan.dialect.merge_slashes
+    if not old:
         walk_location_and_if(r)
     core = r.conf(CoreFolder)
-    allow = core.encoded_slashes if new else server.encoded_slashes
-    status, path = unescape_url(r.uri, keep_slashes=allow and new and not core.decode_slashes, allow_slashes=allow)
-    if status:
-        if status == 404:
-            r.log("info", f"found %2f (encoded '/') in URI path ({r.unparsed_uri}), returning 404", code="AH00026")
-        return status
+    allowed = server.encoded_slashes if old else core.encoded_slashes
+    slashes = Slashes.OFF if not allowed else Slashes.ON if old or core.decode_slashes else Slashes.NO_DECODE
+    path, status = decode_path(r.uri, slashes, merge=server.merge_slashes, version22=old)
+    if status == 400 and not old:
+        r.log("error", f"invalid URI path ({r.unparsed_uri})", code="AH10244")
+    elif status == 404:
+        r.log("info", f"found %2f (encoded '/') in URI path ({r.unparsed_uri}), returning 404", code="AH00026")
     r.uri = path
-    if not new:
-        return _parents22(r)
-    return OK
-
-
-def _parents22(r: Request) -> Answer:
-    """2.2 takes dot segments away after decoding; a path that leaves the root is refused."""
-    from whimbrel.http.url import getparents
-
-    r.uri = getparents(r.uri)
-    return OK
+    return status
 
 
 async def _map_to_storage(r: Request) -> Answer:

@@ -43,15 +43,16 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "connection", "content_encodings",
-        "content_languages", "content_type", "engine", "expecting_100", "env", "err_headers_out", "files", "filename", "handler", "header_only", "headers_in",
+        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "client_read", "connection", "content_encodings",
+        "content_languages", "content_type", "engine", "expecting_100", "env", "err_headers_out", "files", "filename", "handler", "head", "header_only", "headers_in",
         "headers_out", "hostname", "info", "keep", "keepalive_max", "log_lines", "main", "method", "method_number", "mtime", "next", "no_cache",
-        "no_local_copy", "notes", "output_filters", "path_info", "plan", "prev", "proto", "protocol", "proxy", "server", "status", "status_line",
+        "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "server", "status", "status_line",
         "stream", "the_request", "time", "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator", "walked",
     )
 
     def __init__(self, engine: Engine, connection: Connection, server: Server, plan: Plan) -> None:
         self.engine, self.connection, self.server, self.plan = engine, connection, server, plan
+        self.head: Any = None                # the head as it was read (http.head.Head); None for sub-requests and redirects
         self.the_request = ""
         self.method, self.method_number = "GET", 0
         self.header_only = False
@@ -61,6 +62,7 @@ class Request:
         self.unparsed_uri, self.uri = "", ""
         self.args: str | None = None
         self.hostname: str | None = None     # from the target or Host, lower case, without port
+        self.port = 0                        # the port of the target or Host, 0 for none
         self.proxy = False
         self.headers_in = Headers()
         self.headers_out = Headers()
@@ -97,6 +99,7 @@ class Request:
         self.next: Request | None = None
         self.files = FileView()
         self.keep = True                     # whether the finished answer may be kept
+        self.client_read = False             # whether the answer depended on the client's address
         self.log_lines: list[Any] = []       # error-log lines written for this request, to repeat with a kept answer
         self.walked: Any = None              # the section walk's own notes
 

@@ -1,0 +1,43 @@
+"""What the engine hands to whoever sends it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from whimbrel.request.body import Part, Stream
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
+
+
+class Framing(Enum):
+    """How the end of a body is told."""
+
+    LENGTH = "Content-Length, or no body"
+    CHUNKED = "chunks"
+    CLOSE = "the end of the connection"
+
+
+class Answer:
+    """One finished answer.
+
+    The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the sender closes
+    the files in it.  After sending call `sent` with the number of body bytes that went out: it writes the access log.
+    """
+
+    __slots__ = ("after", "before", "close", "framing", "parts", "request", "stream")
+
+    def __init__(
+        self, request: Request, before: bytes, after: bytes, parts: list[Part], stream: Stream | None, *, close: bool, framing: Framing = Framing.LENGTH,
+    ) -> None:
+        self.request, self.before, self.after = request, before, after
+        self.parts, self.stream, self.close, self.framing = parts, stream, close, framing
+
+    def head(self, date: bytes) -> bytes:
+        """The head with *date*, the value of the Date field."""
+        return self.before + date + self.after if self.before else b""
+
+    def sent(self, count: int) -> None:
+        """Say that the answer is out, with *count* body bytes: the last phase, log_transaction, runs."""
+        self.request.engine.finished(self.request, count, self)

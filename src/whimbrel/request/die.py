@@ -1,0 +1,140 @@
+"""What happens when a request fails: ErrorDocument and the canned pages (httpd's ap_die and ap_send_error_response)."""
+
+from __future__ import annotations
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.error_page import Page, error_page
+from whimbrel.registry.methods import NAMES
+from whimbrel.registry.phases import DONE, INSERT_ERROR_FILTER, NOTE_AUTH_FAILURE, OK, Answer
+from whimbrel.request.process import run_phase
+from whimbrel.request.record import Request
+
+async def die(r: Request, status: int, already: int = 200) -> Answer:
+    """Answer *r* with an error (or redirect) status; *already* is the status of an earlier failure of the same request, 200 for none."""
+    if status in (OK, DONE):
+        return OK
+    if not 100 <= status < 600:
+        r.log("error", f"Invalid response status {status}", code="AH01579")
+        status = 500
+    first = r
+    document = None
+    recursive = 0
+    if already != 200:
+        recursive = status
+        while first.prev is not None and first.prev.status != 200:
+            first = first.prev
+        if first is r:
+            recursive = 0
+    else:
+        document = error_document(r, status)
+    if already == 200 or first is r:
+        r.status = status
+    if status == 401:
+        await _note_failure(r)
+    if document is not None and not document.startswith('"'):
+        return await _redirected(r, first, document)
+    return await send_error(first, recursive)
+
+
+async def _note_failure(r: Request) -> None:
+    if r.err_headers_out.get("WWW-Authenticate") is None:
+        await run_phase(r, NOTE_AUTH_FAILURE)
+
+
+async def _redirected(r: Request, first: Request, document: str) -> Answer:
+    """Let an ErrorDocument that is a URL answer."""
+    if is_url(document):
+        r.status = 302
+        r.headers_out.set("Location", document)
+        return await send_error(first, 0)
+    if not document.startswith("/"):
+        r.log("error", f"Invalid error redirection directive: {document}", code="AH01580")
+        return await send_error(first, 500)
+    r.no_local_copy = True
+    r.env["REQUEST_METHOD"] = r.method
+    notes = r.notes.get("error-notes")
+    if notes is not None:
+        r.env["ERROR_NOTES"] = notes
+    method, number = r.method, r.method_number
+    r.method, r.method_number = "GET", 0
+    answer = await r.engine.internal_redirect(document, r)
+    r.method, r.method_number = method, number
+    return answer
+
+
+def is_url(text: str) -> bool:
+    """Whether *text* begins with a scheme: letters, digits, + - . and then a colon and two slashes."""
+    scheme, colon, _ = text.partition(":")
+    return bool(colon) and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum() and text.startswith("//", len(scheme) + 1)
+
+
+def error_document(r: Request, status: int) -> str | None:
+    """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned page."""
+    found = r.conf(CoreFolder).error_documents.get(status)
+    if found is None:
+        return None
+    text: str | None = found.text(r) if hasattr(found, "text") else found
+    return text
+
+
+async def send_error(r: Request, recursive: int) -> Answer:
+    """The answer's head starts over with err_headers_out; the body is the text of an ErrorDocument or the canned page."""
+    status = r.status
+    r.body.clear()
+    r.stream = None
+    r.output_filters.clear()
+    location = r.headers_out.get("Location")
+    await run_phase(r, INSERT_ERROR_FILTER)
+    if status == 304:
+        return OK
+    if location is None:
+        location = r.err_headers_out.get("Location")
+    r.headers_out, r.err_headers_out = r.err_headers_out, r.headers_out
+    r.err_headers_out.clear()
+    if 300 <= status < 400 or status == 201:
+        if location:
+            r.headers_out.set("Location", location)
+        else:
+            location = ""
+    r.content_languages, r.content_encodings = [], []
+    r.mtime = None
+    r.content_type = "text/html" if "suppress-error-charset" in r.env else "text/html; charset=iso-8859-1"
+    if status in (405, 501):
+        r.headers_out.set("Allow", allow_value(r))
+    if r.header_only and not r.assbackwards:
+        return OK
+    text = error_document(r, status)
+    if text is not None and text.startswith('"'):
+        r.write(text[1:])
+    else:
+        r.write(canned_page(r, status, location or "", recursive))
+    return OK
+
+
+def allow_value(r: Request) -> str:
+    """The Allow field: the methods that a handler named, TRACE unless it is off (make_allow)."""
+    number = r.engine.methods.number
+    trace = r.server_conf(CoreServer).trace_enable
+    names = [n for n in r.engine.methods.known() if n not in NAMES or r.allowed & (1 << number(n))]
+    names = [n for n in names if r.allowed & (1 << number(n))]
+    out = []
+    for name in names:
+        out.append(name)
+        if name == "GET":
+            out.append("HEAD")
+    if trace and "TRACE" not in out:
+        out.append("TRACE")
+    elif not trace and "TRACE" in out:
+        out.remove("TRACE")
+    return ",".join(out)
+
+
+def canned_page(r: Request, status: int, location: str, recursive: int) -> str:
+    """httpd's own page for *status*."""
+    dialect = r.plan.dialect
+    page = Page(
+        status=status, line=r.status_line or "", method=r.method, uri=r.uri, location=location, notes=r.notes.get("error-notes", ""),
+        verbose=r.notes.get("verbose-error-to") == "*", variants=r.notes.get("variant-list", ""), expect=r.headers_in.get("Expect"),
+        additional=recursive, admin=r.server.admin, signature=r.engine.signature(r),
+    )
+    return error_page(page, version22=dialect.reasons_22, doctype=dialect.error_page_doctype)

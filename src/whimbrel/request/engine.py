@@ -1,0 +1,195 @@
+"""The engine: one configuration that answers requests.  It owns no socket.
+
+`respond` gives an answer at once where nothing has to be waited for, else an awaitable of one; `quick` gives back what was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.model import LogSink, Section, Server
+from whimbrel.http.dates import format_http
+from whimbrel.http.head import Head
+from whimbrel.registry.phases import DECLINED, DONE, LOG_TRANSACTION, OK, POST_READ_REQUEST, QUICK_HANDLER, Answer as Said
+from whimbrel.request import identity, redirect
+from whimbrel.request.answer import Answer
+from whimbrel.request.body import BodyError, RequestBody
+from whimbrel.request.die import die
+from whimbrel.request.drive import drive
+from whimbrel.request.finish import finish
+from whimbrel.request.htaccess import Htaccess
+from whimbrel.request.kept import Kept, KeptAnswers, repeat
+from whimbrel.request.log import enabled, error_line
+from whimbrel.request.plan import World
+from whimbrel.request.process import invoke_handler, process, run_phase
+from whimbrel.request.record import Connection, Request
+from whimbrel.request.routing import place_request
+
+if TYPE_CHECKING:
+    from whimbrel.request.runtime import Runtime
+
+
+class Engine:
+    """Answers requests under one configuration; any number of engines may run side by side."""
+
+    def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
+        self.configuration, self.runtime = configuration, runtime
+        self.world = World(configuration)
+        self.methods = configuration.methods
+        self.main = configuration.main
+        self.htaccess = Htaccess(configuration, self.world)
+        self.kept = KeptAnswers()
+        self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
+        self._sinks: dict[int, LogSink | None] = {}
+        self._writers: dict[int, tuple[Any, ...]] = {}
+
+    # answering ------------------------------------------------------------------------------------------------------------------------------------
+    def quick(self, connection: Connection, head: bytes) -> Kept | None:
+        """The kept answer for these exact bytes of a request head, when it still holds."""
+        return self.kept.find(connection, head)
+
+    def repeated(self, kept: Kept, connection: Connection) -> None:
+        """Write the log lines of one more use of a kept answer."""
+        repeat(kept, connection, self.runtime, self.runtime.now(), self._log_view)
+
+    def respond(self, connection: Connection, head: Head, body: RequestBody) -> Answer | Awaitable[Answer]:
+        """The answer to one request; never raises for anything that a client sent."""
+        return drive(self.answer(connection, head, body))
+
+    async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Answer:
+        """`respond` as a coroutine."""
+        r = Request(self, connection, self.main, self.world.root(self.main))
+        r.time = self.runtime.now()
+        r.body_in = body
+        status = place_request(r, head)
+        if status == OK:
+            status = await self._run(r)
+        if status != OK:
+            await die(r, status)
+        while r.next is not None:
+            r = r.next
+        return finish(r)
+
+    async def _run(self, r: Request) -> Said:
+        """Every phase of a request; OK when its answer stands, else the status to fail with."""
+        try:
+            status = await run_phase(r, POST_READ_REQUEST)
+            if status not in (OK, DECLINED):
+                return status
+            status = await run_phase(r, QUICK_HANDLER)
+            if status == DECLINED:
+                status = await process(r)
+                if status == OK:
+                    status = await invoke_handler(r)
+        except BodyError as problem:
+            if problem.text:
+                r.log("error", problem.text, code=problem.code)
+            return problem.status
+        return OK if status == DONE else status
+
+    def finished(self, r: Request, count: int, answer: Answer) -> None:
+        """The answer to *r* is out, *count* body bytes of it: log it, and keep it when that may be."""
+        r.bytes_sent = count
+        first = r
+        while first.prev is not None:
+            first = first.prev
+        for fn, _waits in first.plan.ready(LOG_TRANSACTION).hooks:
+            fn(first)
+        raw_head = first.head.raw if first.head is not None else b""
+        if r.keep and raw_head:
+            self.kept.offer(raw_head, answer, self._log_writers(first.server))
+
+    def _log_writers(self, server: Server) -> tuple[Any, ...]:
+        found = self._writers.get(id(server))
+        if found is None:
+            ask = self.configuration.provider("log", "writers")
+            found = self._writers[id(server)] = tuple(ask(server)) if ask is not None else ()
+        return found
+
+    # sections -------------------------------------------------------------------------------------------------------------------------------------
+    def plain_directories(self, server: Server) -> list[Section]:
+        """The <Directory> sections without regular expression, in httpd's order."""
+        return self._sorted(server)[0]
+
+    def regex_directories(self, server: Server) -> list[Section]:
+        """The <Directory> sections with one, in file order."""
+        return self._sorted(server)[1]
+
+    def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:
+        found = self._directories.get(id(server))
+        if found is None:
+            plain = sorted((s for s in server.directories if s.regex is None), key=lambda s: s.components)
+            found = self._directories[id(server)] = (plain, [s for s in server.directories if s.regex is not None])
+        return found
+
+    # sub-requests and redirects -------------------------------------------------------------------------------------------------------------------
+    async def lookup_uri(self, r: Request, target: str, method: str = "GET") -> Request:
+        """See redirect.lookup_uri."""
+        return await redirect.lookup_uri(r, target, method)
+
+    async def lookup_file(self, r: Request, path: str) -> Request:
+        """See redirect.lookup_file."""
+        return await redirect.lookup_file(r, path)
+
+    async def lookup_entry(self, r: Request, name: str) -> Request:
+        """See redirect.lookup_entry."""
+        return await redirect.lookup_entry(r, name)
+
+    async def run_sub(self, sub: Request) -> Said:
+        """See redirect.run_sub."""
+        return await redirect.run_sub(sub)
+
+    def fast_redirect(self, sub: Request, r: Request) -> None:
+        """See redirect.fast_redirect."""
+        redirect.fast_redirect(sub, r)
+
+    async def internal_redirect(self, target: str, r: Request) -> Said:
+        """See redirect.internal_redirect."""
+        return await redirect.internal_redirect(r, target)
+
+    # what the server calls itself -----------------------------------------------------------------------------------------------------------------
+    def construct_url(self, r: Request, uri: str) -> str:
+        """The absolute URL of *uri* on this server."""
+        return identity.construct_url(r, uri)
+
+    def signature(self, r: Request) -> str:
+        """The last lines of a generated page."""
+        return identity.signature(r)
+
+    def server_field(self, r: Request) -> str:
+        """The value of the Server field."""
+        return identity.product(r)
+
+    def http_date(self, seconds: float) -> str:
+        """An HTTP date."""
+        return format_http(int(seconds))
+
+    # logs -----------------------------------------------------------------------------------------------------------------------------------------
+    def log_request(self, r: Request, level: str, text: str, code: str, module: str) -> None:
+        """Write an error-log line about a request, if LogLevel wants it."""
+        levels = r.plan.folder(CoreFolder).log_level or r.server.conf(CoreServer).log_level
+        if enabled(levels, module, level):
+            r.log_lines.append((level, text, code, module))
+            self._log_view(r, level, text, code, module)
+
+    def _log_view(self, r: Any, level: str, text: str, code: str, module: str) -> None:
+        sink = self._error_sink(r.server)
+        if sink is None:
+            return
+        runtime, connection = self.runtime, r.connection
+        new = self.configuration.dialect.ah_codes
+        line = error_line(
+            new=new, now=runtime.now(), level=level, module=module, pid=runtime.pid, tid=runtime.tid, client=connection.user_ip or connection.client_ip,
+            port=connection.client_port, code=code, text=text, referer=r.headers_in.get("Referer"),
+        )
+        runtime.write_log(sink, line)
+
+    def _error_sink(self, server: Server) -> LogSink | None:
+        key = id(server)
+        if key not in self._sinks:
+            ask = self.configuration.provider("log", "error_sink")
+            self._sinks[key] = ask(self.configuration, server) if ask is not None else self.configuration.spec.error_log
+        return self._sinks[key]

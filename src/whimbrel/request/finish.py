@@ -1,0 +1,151 @@
+"""From what a handler left to the answer on the wire: httpd's content length, byte range and header filters."""
+
+from __future__ import annotations
+
+import os
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.status import drops_connection, status_line
+from whimbrel.octets import raw
+from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.body import FilePart
+from whimbrel.request.byteranges import apply_ranges
+from whimbrel.request.record import Request
+
+HEADER_ONLY = frozenset((204, 304))
+
+
+def finish(r: Request) -> Answer:
+    """The answer to send for a request whose handler, or whose error, is done."""
+    for change in r.output_filters:
+        change(r)
+    if r.assbackwards:
+        return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
+    bodiless = r.status in HEADER_ONLY
+    _content_length(r, bodiless)
+    if r.status == 200 and r.stream is None and ("Range" in r.headers_in or "Request-Range" in r.headers_in):
+        apply_ranges(r)
+    if len(r.err_headers_out):
+        r.headers_out = r.headers_out.overlay(r.err_headers_out)
+    close, framing = keep_alive(r, bodiless)
+    _entity_fields(r, bodiless)
+    if r.header_only or bodiless:
+        drop_body(r)
+    before, after = _head(r)
+    return Answer(r, before, after, r.body, r.stream, close=close, framing=framing)
+
+
+def drop_body(r: Request) -> None:
+    """Forget the body; files in it are closed."""
+    for part in r.body:
+        if isinstance(part, FilePart):
+            os.close(part.handle)
+    r.body = []
+    r.stream = None
+
+
+def _content_length(r: Request, bodiless: bool) -> None:
+    if r.stream is not None or bodiless:
+        return
+    length = 0
+    for part in r.body:
+        length += part.length if isinstance(part, FilePart) else len(part)
+    if not (r.header_only and length == 0):
+        r.headers_out.set("Content-Length", str(length))
+
+
+def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
+    """Whether the connection ends after this answer, and how its body is framed (ap_set_keepalive); sets Connection and Keep-Alive."""
+    server = r.server_conf(CoreServer)
+    out, asked = r.headers_out, r.headers_in.get("Connection", "") or ""
+    tokens = [t.strip().lower() for t in asked.split(",")] if asked else ()
+    wimpy = _has_token(out.get("Connection"), "close")
+    framing = Framing.LENGTH
+    defined = r.header_only or bodiless or "Content-Length" in out
+    if not defined and r.proto >= (1, 1):
+        defined, framing = True, Framing.CHUNKED
+    left = server.max_keep_alive - r.connection.served
+    asks = "keep-alive" in tokens
+    stays = (
+        defined and not r.expecting_100 and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
+        and not drops_connection(r.status) and not wimpy and "close" not in tokens
+        and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
+    )
+    if framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env:
+        out.merge("Transfer-Encoding", "chunked")
+        out.unset("Content-Length")
+    elif framing is Framing.CHUNKED:
+        framing, stays = Framing.CLOSE, False
+    elif not defined:
+        framing = Framing.CLOSE
+    if stays:
+        if asks:
+            seconds = int(server.keep_alive_timeout)
+            out.set("Keep-Alive", f"timeout={seconds}, max={left}" if server.max_keep_alive else f"timeout={seconds}")
+            out.merge("Connection", "Keep-Alive")
+            r.keepalive_max = left if server.max_keep_alive else 0
+        return False, framing
+    if not wimpy:
+        out.merge("Connection", "close")
+    return True, framing
+
+
+def _has_token(value: str | None, token: str) -> bool:
+    return value is not None and token in (t.strip().lower() for t in value.split(","))
+
+
+def _entity_fields(r: Request, bodiless: bool) -> None:
+    out = r.headers_out
+    if bodiless:
+        for name in ("Transfer-Encoding", "Content-Length", "Content-Type", "Content-Encoding", "Content-Language"):
+            if name != "Content-Type" or r.content_type is not None:
+                out.unset(name)
+        return
+    kind = content_type(r)
+    if kind:
+        out.set("Content-Type", kind)
+    if r.content_encodings:
+        out.set("Content-Encoding", ", ".join(r.content_encodings))
+    if r.content_languages:
+        out.set("Content-Language", ", ".join(dict.fromkeys(r.content_languages)))
+    if r.no_cache and "Expires" not in out:
+        out.set("Expires", r.engine.http_date(r.time))
+        r.outside()
+    if r.header_only and out.get("Content-Length") == "0":
+        out.unset("Content-Length")
+
+
+def content_type(r: Request) -> str | None:
+    """The media type with AddDefaultCharset's parameter where it has none (ap_make_content_type)."""
+    kind = r.content_type
+    if kind is None:
+        kind = r.conf(CoreFolder).default_type if r.plan.dialect.default_type else None
+        if kind is None and r.plan.dialect.default_type:
+            kind = "text/plain"
+        if kind is None or kind == "none":
+            return None
+    charset = r.conf(CoreFolder).add_default_charset
+    if charset and "suppress-error-charset" not in r.env:
+        media, semicolon, parameters = kind.partition(";")
+        if media.strip().lower() in ("text/plain", "text/html") and "charset=" not in parameters.lower():
+            kind = f"{media.rstrip()}{semicolon}{parameters}; charset={charset}" if semicolon else f"{media}; charset={charset}"
+    return kind
+
+
+def _head(r: Request) -> tuple[bytes, bytes]:
+    """The head before and after the value of Date."""
+    version22 = r.plan.dialect.reasons_22
+    line = r.status_line if r.status_line and r.status_line.startswith(str(r.status)) else status_line(r.status, version22=version22)
+    protocol = "HTTP/1.0" if r.proto == (1, 0) and "force-response-1.0" in r.env else "HTTP/1.1"
+    out = r.headers_out
+    date = out.get("Date")
+    if date is not None:
+        out.unset("Date")
+    server = r.engine.server_field(r)
+    own = out.get("Server")
+    if own is not None:
+        out.unset("Server")
+    lines = [f"Server: {own or server}\r\n"] if own or server else []
+    lines += [f"{name}: {value}\r\n" for name, value in out.items()]
+    return raw(f"{protocol} {line}\r\nDate: "), raw("\r\n" + "".join(lines) + "\r\n")
+

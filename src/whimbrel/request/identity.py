@@ -1,0 +1,62 @@
+"""What a server calls itself: Server field, signature, self-referential URLs (ServerTokens, ServerSignature, UseCanonicalName)."""
+
+from __future__ import annotations
+
+from whimbrel import __version__
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.error_page import signature as signature_html
+from whimbrel.http.url import construct_url as join_url
+from whimbrel.request.record import Request
+
+_MAJOR, _MINOR = __version__.split(".")[:2]
+_TOKENS = {
+    "prod": "Whimbrel", "productonly": "Whimbrel", "major": f"Whimbrel/{_MAJOR}", "minor": f"Whimbrel/{_MAJOR}.{_MINOR}",
+    "min": f"Whimbrel/{_MAJOR}.{_MINOR}", "minimal": f"Whimbrel/{_MAJOR}.{_MINOR}",
+}
+FULL = f"Whimbrel/{_MAJOR}.{_MINOR} (Unix)"
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def product(r: Request) -> str:
+    """The product as ServerTokens wants it told; ServerTokens is the main server's."""
+    return _TOKENS.get(r.engine.main.conf(CoreServer).server_tokens.lower(), FULL)
+
+
+def server_name(r: Request) -> str:
+    """The host name for URLs that point back here (ap_get_server_name)."""
+    core = r.conf(CoreFolder)
+    if core.use_canonical_name == 0 and r.hostname:
+        return r.hostname
+    name: str = r.server.name or r.engine.main.name
+    return name or r.connection.local_ip
+
+
+def scheme(r: Request) -> str:
+    """``http``, unless ServerName says otherwise."""
+    return r.server.scheme or "http"
+
+
+def server_port(r: Request) -> int:
+    """The port for URLs that point back here (ap_get_server_port)."""
+    core = r.conf(CoreFolder)
+    default = DEFAULT_PORTS.get(scheme(r), 80)
+    physical = r.connection.local_port if core.use_canonical_port else 0
+    if core.use_canonical_name == 0:
+        return r.port or physical or r.server.port or default
+    return r.server.port or physical or default
+
+
+def construct_url(r: Request, uri: str) -> str:
+    """The absolute URL of *uri* on this server (ap_construct_url)."""
+    name, port, kind = server_name(r), server_port(r), scheme(r)
+    if ":" in name and not name.startswith("["):
+        name = f"[{name}]"
+    return join_url(kind, name, port, uri)
+
+
+def signature(r: Request) -> str:
+    """The last lines of a generated page (ap_psignature); "" under ServerSignature Off."""
+    mode = r.conf(CoreFolder).server_signature
+    if not mode:
+        return ""
+    return signature_html("EMail" if mode == 2 else "On", product(r), server_name(r), server_port(r), r.server.admin)

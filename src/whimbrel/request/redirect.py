@@ -1,0 +1,177 @@
+"""Requests within a request: internal redirects and sub-requests (httpd's http_request.c and request.c)."""
+
+from __future__ import annotations
+
+from whimbrel.config.core import CoreServer
+from whimbrel.http.target import split_url
+from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, Answer
+from whimbrel.request.process import invoke_handler, process, run_phase
+from whimbrel.request.record import Request
+
+
+def set_target(r: Request, target: str) -> None:
+    """Take *target* as the request's URL: path, query, nothing decoded yet (ap_parse_uri)."""
+    r.unparsed_uri = target
+    if target.startswith("/"):
+        path, question, query = target.partition("#")[0].partition("?")
+        r.uri, r.args = path, query if question else None
+        return
+    parts = split_url(target)
+    if parts is None:
+        r.uri, r.args = "", None
+        return
+    r.uri, r.args = parts.path or "/", parts.query
+    if parts.hostname:
+        r.hostname, r.port = parts.hostname.lower(), parts.port if parts.port_text else 0
+
+
+def _descendant(r: Request) -> Request:
+    """A request that shares connection, server, head and file notes with *r*."""
+    new = Request(r.engine, r.connection, r.server, r.engine.world.root(r.server))
+    new.the_request, new.method, new.method_number = r.the_request, r.method, r.method_number
+    new.protocol, new.proto, new.assbackwards = r.protocol, r.proto, r.assbackwards
+    new.header_only, new.hostname, new.time = r.header_only, r.hostname, r.time
+    new.headers_in, new.files, new.log_lines = r.headers_in, r.files, r.log_lines
+    new.body_in, new.keep, new.main = r.body_in, r.keep, r.main
+    return new
+
+
+def redirected(r: Request, target: str) -> Request:
+    """The request that *r* becomes by an internal redirect to *target*."""
+    new = _descendant(r)
+    set_target(new, target)
+    new.prev, r.next = r, new
+    new.status, new.allowed, new.no_cache, new.no_local_copy = r.status, r.allowed, r.no_cache, r.no_local_copy
+    new.err_headers_out = r.err_headers_out
+    location = r.headers_out.get("Location")
+    if 300 <= new.status < 400 and location is not None:
+        new.headers_out.set("Location", location)
+    new.env = {"REDIRECT_" + name: value for name, value in r.env.items()}
+    new.env["REDIRECT_STATUS"] = str(r.status)
+    return new
+
+
+async def internal_redirect(r: Request, target: str) -> Answer:
+    """Answer *r* with what *target* answers; the answer's own errors are handled there (ap_internal_redirect)."""
+    from whimbrel.request.die import die
+
+    if too_deep(r):
+        return await die(r, 500)
+    new = redirected(r, target)
+    answer = await run_phase(new, POST_READ_REQUEST)
+    if answer in (OK, DECLINED):
+        answer = await process(new)
+    if answer == OK:
+        answer = await invoke_handler(new)
+    if answer in (OK, DONE):
+        return OK
+    return await die(new, answer, new.status)
+
+
+def too_deep(r: Request) -> bool:
+    """Whether LimitInternalRecursion forbids one more redirect or sub-request; logged."""
+    limits = r.server_conf(CoreServer)
+    redirects = subrequests = 0
+    top: Request | None = r
+    while top is not None:
+        if top.prev is not None:
+            redirects += 1
+            if limits.max_redirects and redirects >= limits.max_redirects:
+                top_line = "Request exceeded the limit of %d internal redirects due to probable configuration error. " % limits.max_redirects
+                r.log("error", top_line + "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to get a backtrace.",
+                      code="AH00124")
+                return True
+        if top.prev is None and top.main is not None:
+            subrequests += 1
+            if limits.max_subrequests and subrequests >= limits.max_subrequests:
+                line = "Request exceeded the limit of %d subrequest nesting levels due to probable configuration error. " % limits.max_subrequests
+                r.log("error", line + "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to get a backtrace.",
+                      code="AH00125")
+                return True
+            top = top.main
+        else:
+            top = top.prev
+    return False
+
+
+def _child(r: Request, method: str = "GET") -> Request:
+    new = _descendant(r)
+    new.main, new.prev = r, None
+    new.method, new.method_number = method, r.engine.methods.number(method)
+    new.header_only = False
+    new.env = dict(r.env)
+    new.env.pop("PATH_INFO", None)
+    new.protocol = "INCLUDED"
+    return new
+
+
+async def _finished(new: Request) -> Request:
+    """Run *new* up to its handler; its status tells what came of it."""
+    answer = await process(new)
+    new.status = 200 if answer == OK else answer if answer > 0 else 200
+    if not new.keep and new.main is not None:
+        new.main.outside()
+    return new
+
+
+async def lookup_uri(r: Request, target: str, method: str = "GET") -> Request:
+    """The sub-request for the URL *target*, relative ones taken from the request's own folder (ap_sub_req_method_uri)."""
+    new = _child(r, method)
+    if not target.startswith("/"):
+        folder = r.uri.rpartition("/")[0]
+        target = f"{folder}/{target}"
+    set_target(new, target)
+    if too_deep(new):
+        new.status = 500
+        return new
+    return await _finished(new)
+
+
+async def lookup_file(r: Request, path: str) -> Request:
+    """The sub-request for a file, absolute or in the folder of the request's own file (ap_sub_req_lookup_file)."""
+    new = _child(r)
+    folder = (r.filename or "/").rpartition("/")[0] + "/"
+    new.filename = path if path.startswith("/") else folder + path
+    if new.filename.startswith(folder):
+        new.uri = r.uri.rpartition("/")[0] + "/" + new.filename[len(folder) :]
+    else:
+        new.uri = ""
+    return await _finished(new)
+
+
+async def lookup_entry(r: Request, name: str) -> Request:
+    """The sub-request for an entry of the folder that the request's file stands for (ap_sub_req_lookup_dirent)."""
+    new = _child(r)
+    folder = r.filename or "/"
+    new.filename = (folder if folder.endswith("/") else folder.rpartition("/")[0] + "/") + name
+    new.uri = (r.uri if r.uri.endswith("/") else r.uri.rpartition("/")[0] + "/") + name
+    return await _finished(new)
+
+
+async def run_sub(sub: Request) -> Answer:
+    """Run the handler of a sub-request; its body is added to the request that it belongs to (ap_run_sub_req)."""
+    answer = await invoke_handler(sub)
+    main = sub.main
+    if main is not None:
+        main.body.extend(sub.body)
+        if not sub.keep:
+            main.outside()
+    return answer
+
+
+def fast_redirect(sub: Request, r: Request) -> None:
+    """Let *r* become what its sub-request found, without a new run of the phases (ap_internal_fast_redirect)."""
+    r.uri, r.unparsed_uri = sub.uri, sub.unparsed_uri
+    r.filename, r.canonical_filename, r.path_info, r.args = sub.filename, sub.canonical_filename, sub.path_info, sub.args
+    r.info, r.handler, r.content_type = sub.info, sub.handler, sub.content_type
+    r.content_encodings, r.content_languages = sub.content_encodings, sub.content_languages
+    r.plan = sub.plan
+    for name, value in sub.headers_out.items():
+        r.headers_out.set(name, value)
+    for name, value in sub.err_headers_out.items():
+        r.err_headers_out.set(name, value)
+    r.env = {**r.env, **sub.env}
+    r.notes = {**r.notes, **sub.notes}
+    if sub.user is not None:
+        r.user, r.auth_type = sub.user, sub.auth_type
+
