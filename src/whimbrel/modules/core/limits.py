@@ -1,0 +1,138 @@
+"""Limits of the core: request size, ranges, recursion, time, resources of programs.
+
+Manual: mod/core.html#limitrequestbody and neighbours.  RLimit... values are kept as written: they concern the programs that CGI starts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.setters import Setter, atoi, not_in_limit22, own, strtol, strtol_prefix
+
+MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
+LONG_MAX = (1 << 63) - 1
+
+
+def natural(name: str, tail: str = "") -> Setter:
+    """A number that must not be negative, as atoi reads it."""
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        value = atoi(words[0])
+        if value < 0:
+            raise ConfigError(f'{cmd.name} "{words[0]}" must be a non-negative integer{tail}')
+        setattr(record, name, value)
+
+    return apply
+
+
+def set_body(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """LimitRequestBody: bytes, 0 for no limit."""
+    value, rest = strtol_prefix(words[0])
+    if not -LONG_MAX - 1 <= value <= LONG_MAX:
+        raise ConfigError("LimitRequestBody argument is not parsable.")
+    if rest or value < 0:
+        raise ConfigError("LimitRequestBody requires a non-negative integer.")
+    conf.limit_body = value
+
+
+def set_xml_body(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """LimitXMLRequestBody: bytes, 0 for as much as memory allows."""
+    value = max(-LONG_MAX - 1, min(strtol_prefix(words[0])[0], LONG_MAX))
+    if value < 0:
+        raise ConfigError("LimitXMLRequestBody requires a non-negative integer.")
+    if value > MAX_XML_BODY and cmd.dialect.version >= (2, 4):
+        raise ConfigError(f"LimitXMLRequestBody must not exceed {MAX_XML_BODY}")
+    conf.limit_xml_body = value or MAX_XML_BODY
+
+
+_RANGE_WORDS = {"none": 0, "unlimited": -1}
+
+
+def ranges(name: str, default: int) -> Setter:
+    """MaxRanges and its neighbours: a number, or a word; -1 stands for unlimited."""
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        word = words[0].lower()
+        value = default if word == "default" else _RANGE_WORDS.get(word, atoi(word))
+        if value == 0 and word != "none" or value < 0 and word != "unlimited":
+            raise ConfigError(f"{cmd.name} requires 'none', 'default', 'unlimited' or a positive integer")
+        setattr(record, name, value)
+
+    return apply
+
+
+def set_timeout(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+    """Timeout: whole seconds, whatever follows the digits."""
+    conf.timeout = float(atoi(words[0]))
+
+
+def set_recursion(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+    """LimitInternalRecursion: redirects, then sub-requests (the same number when there is no second)."""
+    values = [atoi(word) for word in words]
+    if min(values) <= 0:
+        raise ConfigError("The recursion limit must be greater than zero.")
+    conf.max_redirects, conf.max_subrequests = values[0], values[-1]
+
+
+def number_between(name: str, low: int, high: int, shown: str) -> Setter:
+    """A decimal number in a range, *shown* as httpd prints it."""
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        value = strtol(words[0])
+        if value is None or not low <= value <= high or words[0].strip(" +-") == "":
+            raise ConfigError(f"parameter must be a number between {shown}: {words[0]}")
+        if name:
+            setattr(record, name, value)
+
+    return apply
+
+
+UNSIGNED = (0, (1 << 32) - 1, "0 and (4294967295U))")
+
+
+def resource(name: str) -> Setter:
+    """RLimitCPU, RLimitMEM, RLimitNPROC: soft and hard limit, a number or ``max``."""
+    def apply(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+        conf.limits = {**own(conf, "limits", dict), name: (words[0], words[-1])}
+
+    return apply
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(name="Timeout", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(set_timeout), record=Record.SERVER,
+              help="Timeout duration (sec)"),
+    Directive(name="LimitRequestLine", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(natural("limit_line")), record=Record.SERVER,
+              help="Limit on maximum size of an HTTP request line"),
+    Directive(name="LimitRequestFieldsize", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER,
+              apply=not_in_limit22(natural("limit_field_size")), help="Limit on maximum size of an HTTP request header field"),
+    Directive(name="LimitRequestFields", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER,
+              apply=not_in_limit22(natural("limit_fields", " (0 = no limit)")),
+              help="Limit (0 = unlimited) on max number of header fields in a request message"),
+    Directive(name="LimitRequestBody", args=Args.TAKE1, where=Where.OR_ALL, apply=not_in_limit22(set_body),
+              help="Limit (in bytes) on maximum size of request message body"),
+    Directive(name="LimitXMLRequestBody", args=Args.TAKE1, where=Where.OR_ALL, apply=not_in_limit22(set_xml_body),
+              help="Limit (in bytes) on maximum size of an XML-based request body"),
+    Directive(name="MaxRanges", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=ranges("max_ranges", 200),
+              help="Maximum number of Ranges in a request before returning the entire resource, or 0 for unlimited"),
+    Directive(name="MaxRangeOverlaps", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, versions=Versions.V24,
+              apply=ranges("max_overlaps", 20),
+              help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 for unlimited"),
+    Directive(name="MaxRangeReversals", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, versions=Versions.V24,
+              apply=ranges("max_reversals", 20),
+              help="Maximum number of reversals in Ranges in a request before returning the entire resource, or 0 for unlimited"),
+    Directive(name="RLimitCPU", args=Args.TAKE12, where=Where.OR_ALL, apply=resource("cpu"), help="Soft/hard limits for max CPU usage in seconds"),
+    Directive(name="RLimitMEM", args=Args.TAKE12, where=Where.OR_ALL, apply=resource("mem"),
+              help="Soft/hard limits for max memory usage per process"),
+    Directive(name="RLimitNPROC", args=Args.TAKE12, where=Where.OR_ALL, apply=resource("nproc"),
+              help="soft/hard limits for max number of processes per uid"),
+    Directive(name="LimitInternalRecursion", args=Args.TAKE12, where=Where.RSRC_CONF, apply=set_recursion, record=Record.SERVER,
+              help="maximum recursion depth of internal redirects and subrequests"),
+    Directive(name="ReadBufferSize", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, versions=Versions.V24,
+              apply=number_between("read_buffer", *UNSIGNED), help="Size (in bytes) of the memory buffers used to read data"),
+    Directive(name="FlushMaxThreshold", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+              apply=number_between("", *UNSIGNED), help="Maximum threshold above which pending data are flushed to the network"),
+    Directive(name="FlushMaxPipelined", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+              apply=number_between("", -1, (1 << 31) - 1, "-1 and (2147483647)"),
+              help="Maximum number of pipelined responses (pending) above which they are flushed to the network"),
+)
