@@ -1,0 +1,276 @@
+"""Reading the head of a request from a growing buffer.
+
+Nearly every head is plain; one regular expression recognises it and two splits read it.  Everything else (folded lines, bare line feeds,
+HTTP/0.9, whatever is too long or malformed) goes to the exact reader, which decides as httpd's own does, message by message.  On a head of eight
+fields the plain road takes half of what the same check followed by httptools takes, so no other parser is used.
+
+Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, LimitRequestFieldSize); RFC 9112.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from whimbrel.http.fields import Fields, read_fields
+from whimbrel.http.headers import Headers
+from whimbrel.http.host import check_host, construct_host
+from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
+from whimbrel.http.request_line import RequestLine, parse_request_line
+from whimbrel.http.target import Target
+
+__all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "read_head"]
+
+MAX_BLANK_LINES = 10  # empty lines that may come before a request
+
+
+@dataclass(frozen=True, slots=True)
+class HeadError:
+    """Why a head is answered with an error page.  The connection ends after the answer, whatever *status* says.
+
+    *reasons* are the lines of the error log, *notes* goes into the page (``error-notes``); *additional* is set where 2.2 reports the error
+    a second time in the page.  *hooks* is False when httpd answers before a virtual host is chosen and before any module sees the request.
+    """
+
+    status: int
+    reasons: tuple[Reason, ...] = ()
+    notes: str = ""
+    additional: int = 0
+    hooks: bool = False
+
+
+@dataclass(slots=True)
+class Head:
+    """A request head.
+
+    *raw* are its bytes, *end* the place in the buffer where the body begins.  *method* is None where the line could not even be read (the
+    access log's ``-``), *line* the request line as the access log shows it
+    (None where that is ``-``).  *protocol* is the text (``HTTP/1.1``), *version* its numbers, (0, 9)
+    for a line without one.  *uri* is the path as sent, *query* what follows ``?`` or None; *url* all parts where the target was no plain path.
+    *hostname* is lower case, from the target or Host, *port* what stood behind it or 0.  *chunked* and *length* (None: no Content-Length) frame the
+    body; *length_bad* is 2.2's Content-Length that is refused only when the body is read.  *close* ends the connection after this request.
+    """
+
+    raw: bytes
+    end: int
+    method: str | None
+    target: str
+    protocol: str
+    version: tuple[int, int]
+    headers: Headers
+    line: str | None
+    uri: str
+    query: str | None = None
+    url: Target | None = None
+    hostname: str | None = None
+    port: int = 0
+    chunked: bool = False
+    length: int | None = None
+    length_bad: bool = False
+    expect_continue: bool = False
+    close: bool = False
+    error: HeadError | None = None
+    notes: list[Reason] = field(default_factory=list)
+
+
+_PLAIN = re.compile(
+    r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])\r\n"
+    r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n"
+)
+_PLAIN_HOST = re.compile(r"(?:[a-z][a-z0-9\-]*+\.)*+[a-z][a-z0-9\-]*+(?::([1-9][0-9]{0,3}))?")
+_PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
+_VERSION_1_1 = (1, 1)
+
+
+def read_head(
+    data: bytes, limits: HeadLimits, rules: HeadRules, *, start: int = 0, seen: int = 0, ending: Ending = Ending.OPEN,
+) -> Head | None:
+    """The head that begins at *start* of *data*, or None when more bytes are needed.
+
+    *seen* is how far an earlier call that gave None had looked (the buffer's length then): without a line feed behind it nothing is parsed again.
+    *ending* tells that no more bytes come; None then means that there was no request at all and the connection is closed without a word.
+    """
+    stop = data.find(b"\r\n\r\n", max(start, seen - 3))
+    if stop >= 0 and stop + 4 - start <= limits.plain:
+        head = _read_plain(data[start:stop + 4], stop + 4, limits, rules)
+        if head is not None:
+            return head
+    elif seen and ending is Ending.OPEN and data.find(b"\n", seen) < 0 and len(data) - start <= limits.plain:
+        return None
+    return _read_exact(data, start, limits, rules, ending)
+
+
+def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules) -> Head | None:
+    """A head of the common form, None for any other."""
+    match = _PLAIN.fullmatch(raw.decode("latin-1"))
+    if match is None:
+        return None
+    method, target, uri, query, minor, lines = match.groups()
+    entries = {}
+    count = 0
+    for text in lines.split("\r\n"):
+        name, _, value = text.partition(":")
+        entries[name.lower()] = (name, value.strip(" \t"))
+        count += 1
+    del entries[""]
+    if len(entries) != count - 1 or (limits.fields and count - 1 > limits.fields):
+        return None
+    if rules.registered_methods and method not in rules.methods:
+        return None
+    protocol, version = _PROTOCOLS[minor]
+    head = Head(raw, end, method, target, protocol, version, Headers.of_unique(entries), f"{method} {target} {protocol}", uri, query)
+    return None if method == "CONNECT" else _finish(head, entries, rules)
+
+
+def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: HeadRules) -> Head:
+    """What the fields say about body, host and expectation; *entries* by lower-case name."""
+    if "content-length" in entries or "transfer-encoding" in entries:
+        head.error = _frame(head, rules)
+        if head.error is not None:
+            return head
+    host = entries.get("host")
+    if head.url is not None or host is None:
+        head.error = _host_error(head, rules)
+    else:
+        match = _PLAIN_HOST.fullmatch(host[1].lower())
+        if match is None:
+            head.error = _host_error(head, rules)
+        else:
+            name, _, port = match[0].partition(":")
+            head.hostname, head.port = name, int(port) if port else 0
+    if "expect" in entries and (head.error is None or rules.version22):
+        head.error = _expectation(head, rules) or head.error
+    return head
+
+
+def _frame(head: Head, rules: HeadRules) -> HeadError | None:
+    """Content-Length and Transfer-Encoding (RFC 9112 6): sets the body's framing, or says why it is refused."""
+    text, coding = head.headers.get("Content-Length"), head.headers.get("Transfer-Encoding")
+    if text is not None:
+        head.length = content_length(text, signed=rules.version22)
+        if head.length is None and not rules.version22:
+            return _refused(400, rules, Reason("debug", "AH10242", f"client sent invalid Content-Length ({text}): {head.uri}"))
+        head.length_bad = head.length is None
+    if coding is None:
+        return None
+    if not is_chunked(coding):
+        return _refused(400, rules, Reason("debug", "AH02539", f"client sent unknown Transfer-Encoding ({coding}): {head.uri}"))
+    head.chunked = True
+    if text is not None:
+        head.headers.unset("Content-Length")
+        head.length, head.length_bad, head.close = None, False, not rules.version22
+    return None
+
+
+def content_length(text: str, *, signed: bool = False) -> int | None:
+    """A length of at most 63 bits in digits only (with *signed* as C's strtoll reads it: ``+5``), else None."""
+    pattern = r"\+?[0-9]+|-0+" if signed else r"[0-9]+"
+    if re.fullmatch(pattern, text, re.ASCII) is None:
+        return None
+    value = int(text)
+    return value if value < 1 << 63 else None
+
+
+def is_chunked(coding: str) -> bool:
+    """Whether the last transfer coding is ``chunked``; what stands before it is not looked at."""
+    return re.search(r"(?:\A|[\s,])chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
+
+
+def _refused(status: int, rules: HeadRules, *reasons: Reason, notes: str = "", additional: int = 0, hooks: bool = False) -> HeadError:
+    lines = tuple(Reason(r.level, "", r.text, r.cause) for r in reasons) if rules.version22 else reasons
+    return HeadError(status, lines, notes, additional, hooks)
+
+
+def _host_error(head: Head, rules: HeadRules) -> HeadError | None:
+    """Set the host name from the target or the Host field and replace the field where both are there; or say why the host is refused."""
+    field_value = head.headers.get("Host")
+    named = head.url is not None and head.hostname is not None
+    given = head.hostname if named else field_value
+    if given:
+        checked = check_host(given, rules, from_target=named)
+        if checked.reasons:
+            return _refused(400, rules, *checked.reasons, additional=400 if rules.version22 else 0, hooks=True)
+        head.hostname = checked.name
+        head.port = head.port if named else checked.port
+    if named and field_value is not None and rules.strict and head.url is not None:
+        fresh = construct_host(head.hostname or "", head.url.port_text, ":" in (given or ""))
+        head.headers.set("Host", fresh)
+        head.notes.append(Reason("debug", "AH02417", f"Replacing host header '{field_value}' with host '{fresh}' given in the request uri"))
+    if (head.hostname is None and head.version >= _VERSION_1_1) or (head.version == _VERSION_1_1 and field_value is None):
+        text = f"client sent HTTP/1.1 request without hostname (see RFC2616 section 14.23): {head.uri}"
+        return _refused(400, rules, Reason("debug", "AH00569", text), hooks=True)
+    return None
+
+
+def _expectation(head: Head, rules: HeadRules) -> HeadError | None:
+    value = head.headers.get("Expect") or ""
+    if value.lower() == "100-continue":
+        head.expect_continue = head.version >= _VERSION_1_1
+    elif value:
+        reason = Reason("info", "AH00570", f"client sent an unrecognized expectation value of Expect: {value}")
+        return _refused(417, rules, reason, additional=417 if head.error is not None and head.error.additional else 0, hooks=True)
+    return None
+
+
+def _read_exact(data: bytes, start: int, limits: HeadLimits, rules: HeadRules, ending: Ending) -> Head | None:
+    line = _first_line(data, start, limits, rules, ending)
+    if line.kind in ("more", "end"):
+        return None
+    if line.kind != "ok":
+        return _unreadable(data, start, line, limits, rules)
+    parsed = parse_request_line(line.text, rules)
+    head = _from_line(parsed, data, start, line.next)
+    if parsed.reason is not None:
+        head.error = _refused(parsed.status, rules, parsed.reason)
+    if head.error is not None or parsed.version == (0, 9):
+        return head
+    fields = read_fields(data, line.next, limits, rules, ending)
+    if fields is None:
+        return None
+    return _with_fields(head, fields, data, start, rules)
+
+
+def _with_fields(head: Head, fields: Fields, data: bytes, start: int, rules: HeadRules) -> Head:
+    head.headers, head.end = fields.headers, fields.next
+    head.raw = data[start:fields.next]
+    if fields.status:
+        failed = Reason("debug", "AH00567", "request failed: error reading the headers")
+        head.error = _refused(fields.status, rules, *fields.reasons, failed, notes=fields.notes)
+        return head
+    return _finish(head, {name.lower(): (name, value) for name, value in fields.headers.items()}, rules)
+
+
+def _first_line(data: bytes, start: int, limits: HeadLimits, rules: HeadRules, ending: Ending) -> Line:
+    """The request line; empty lines before it are skipped, the eleventh one counts as the line."""
+    at = start
+    for _ in range(MAX_BLANK_LINES + 1):
+        line = read_line(data, at, limits.line, rules, ending)
+        if line.kind != "ok" or line.text:
+            break
+        at = line.next
+    return line
+
+
+def _unreadable(data: bytes, start: int, line: Line, limits: HeadLimits, rules: HeadRules) -> Head:
+    """The answer to a line that is too long, or that ends wrongly."""
+    shown = None if rules.version22 and line.kind == "long" else line.text
+    head = Head(data[start:line.next], line.next, None, "", "HTTP/1.0", (1, 0), Headers(), shown, "-")
+    if line.kind == "long":
+        text = f"request failed: client's request-line exceeds LimitRequestLine (longer than {limits.line})"
+        head.error = _refused(414, rules, Reason("info", "AH00565", text))
+    else:
+        head.error = _refused(400, rules, Reason("debug", "AH00566", "request failed: malformed request line"))
+    return head
+
+
+def _from_line(parsed: RequestLine, data: bytes, start: int, end: int) -> Head:
+    url = parsed.url
+    plain = url is None or (url.scheme is None and url.hostname is None)
+    hostname: str | None = None
+    port = 0
+    if url is not None and url.hostname is not None and parsed.names_host:
+        hostname, port = url.hostname, url.port
+    return Head(
+        data[start:end], end, parsed.method, parsed.target, parsed.protocol, parsed.version, Headers(), parsed.line, parsed.uri,
+        url.query if url is not None else None, None if plain else url, hostname, port,
+    )

@@ -1,0 +1,138 @@
+"""Header tables: ordered, without regard to case, several values per name.
+
+The behaviour is APR's table: `set` changes the first entry of a name in place (its spelling stays) and drops the others, `merge` joins with
+a comma, `overlay` puts one table before another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+Pair = tuple[str, str]
+
+
+class Headers:
+    """An ordered table of (name, value).
+
+    Entries live in one dict keyed by the lower-case name; further entries of a name get a key with a NUL and a running number, which no
+    name can hold.  So the common case, one value per name, is one dict access.
+    """
+
+    __slots__ = ("_at", "_more")
+
+    def __init__(self, pairs: Iterable[Pair] = ()) -> None:
+        self._at: dict[str, Pair] = {}
+        self._more = 0
+        for name, value in pairs:
+            self.add(name, value)
+
+    @classmethod
+    def of_unique(cls, entries: dict[str, Pair]) -> Headers:
+        """A table that takes over *entries* (lower-case name -> (name, value)); no name twice."""
+        made = cls.__new__(cls)
+        made._at, made._more = entries, 0
+        return made
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """The first value of *name*."""
+        found = self._at.get(name.lower())
+        return default if found is None else found[1]
+
+    def get_all(self, name: str) -> list[str]:
+        """Every value of *name*, in order."""
+        low = name.lower()
+        if not self._more:
+            found = self._at.get(low)
+            return [] if found is None else [found[1]]
+        return [value for key, value in self._at.values() if key.lower() == low]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._at
+
+    def set(self, name: str, value: str) -> None:
+        """One value: the first entry is changed where it stands, the others go; without one the entry comes last."""
+        low = name.lower()
+        found = self._at.get(low)
+        if self._more and found is not None:
+            self._drop_later(low)
+        self._at[low] = (name if found is None else found[0], value)
+
+    def add(self, name: str, value: str) -> None:
+        """A further entry at the end, whatever is there."""
+        low = name.lower()
+        if low in self._at:
+            self._more += 1
+            low = f"{low}\0{self._more}"
+        self._at[low] = (name, value)
+
+    def unset(self, name: str) -> None:
+        """Remove every entry of *name*."""
+        low = name.lower()
+        if self._more:
+            self._drop_later(low)
+        self._at.pop(low, None)
+
+    def merge(self, name: str, value: str) -> None:
+        """Append ``, value`` to the first entry of *name*, or add it."""
+        low = name.lower()
+        found = self._at.get(low)
+        self._at[low] = (name, value) if found is None else (found[0], f"{found[1]}, {value}")
+
+    def items(self) -> list[Pair]:
+        """The entries in order, names as they were given."""
+        return list(self._at.values())
+
+    def names(self) -> list[str]:
+        """The names of the entries in order; one may come twice."""
+        return [name for name, _ in self._at.values()]
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(list(self._at.values()))
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Headers) and self.items() == other.items()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Headers({self.items()!r})"
+
+    def copy(self) -> Headers:
+        """The same entries in a table of its own."""
+        made = Headers.__new__(Headers)
+        made._at, made._more = self._at.copy(), self._more
+        return made
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._at.clear()
+        self._more = 0
+
+    def extend(self, pairs: Iterable[Pair]) -> None:
+        """`add` each of *pairs*."""
+        for name, value in pairs:
+            self.add(name, value)
+
+    def overlay(self, over: Headers) -> Headers:
+        """A fresh table: the entries of *over*, then the ones of this table; nothing is merged, so `get` sees *over* first."""
+        made = over.copy()
+        made.extend(self._at.values())
+        return made
+
+    def compress(self) -> None:
+        """Join the values of a name with ``, `` at its first entry: how httpd reads a request with repeated headers (RFC 9110 5.3)."""
+        if not self._more:
+            return
+        joined = Headers()
+        for name, value in self._at.values():
+            joined.merge(name, value)
+        self._at, self._more = joined._at, 0
+
+    def _drop_later(self, low: str) -> None:
+        """Remove the second and later entries of a name; whatever was second never becomes first."""
+        prefix = low + "\0"
+        for key in [k for k in self._at if k.startswith(prefix)]:
+            del self._at[key]
