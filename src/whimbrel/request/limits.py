@@ -1,0 +1,20 @@
+"""The limits and rules by which a server reads request heads, from its settings."""
+
+from __future__ import annotations
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import CoreServer
+from whimbrel.http.head import HeadLimits, HeadRules
+
+
+def head_limits(server: CoreServer) -> HeadLimits:
+    """LimitRequestLine, LimitRequestFieldSize, LimitRequestFields."""
+    return HeadLimits(line=server.limit_line, field_size=server.limit_field_size, fields=server.limit_fields)
+
+
+def head_rules(server: CoreServer, configuration: Configuration) -> HeadRules:
+    """HttpProtocolOptions, RegisterHttpMethod, and the dialect's own reading."""
+    return HeadRules(
+        strict=server.strict_http, allow09=server.allow_http09, registered_methods=server.registered_methods,
+        version22=configuration.dialect.reasons_22, methods=frozenset(configuration.methods.known()) | {"HEAD"},
+    )

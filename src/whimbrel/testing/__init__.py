@@ -1,0 +1,1 @@
+"""An engine without sockets, for tests and tools: a configuration as a fixture."""

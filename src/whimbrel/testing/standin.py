@@ -1,0 +1,65 @@
+"""A world for an engine in one process: logs in memory, no look-ups beside what a test provides."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from whimbrel.config.model import LogSink
+
+T = TypeVar("T")
+
+
+class NoScoreboard:
+    """A scoreboard on which nothing happens."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """No worker."""
+        return []
+
+    def totals(self) -> dict[str, Any]:
+        """No sums."""
+        return {}
+
+
+class StandIn:
+    """A Runtime for tests: *logs* holds what was written, by target; *names* and *hosts* answer look-ups."""
+
+    def __init__(self) -> None:
+        self.pid = self.tid = os.getpid()
+        self.scoreboard = NoScoreboard()
+        self.logs: dict[str, list[bytes]] = {}
+        self.names: dict[str, str] = {}
+        self.hosts: dict[str, list[str]] = {}
+
+    def now(self) -> float:
+        """The real clock."""
+        return time.time()
+
+    def write_log(self, sink: LogSink, data: bytes) -> None:
+        """Keep the lines in memory."""
+        self.logs.setdefault(sink.target, []).append(data)
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run at once: tests need no thread."""
+        return work()
+
+    async def name_of(self, address: str) -> str | None:
+        """What *names* says; loopback addresses are localhost."""
+        return self.names.get(address) or ("localhost" if address.startswith("127.") else None)
+
+    async def addresses_of(self, name: str) -> list[str]:
+        """What *hosts* says."""
+        return self.hosts.get(name, ["127.0.0.1"] if name == "localhost" else [])
+
+
+def completed(result: Any) -> Any:
+    """The value of an answer or of an awaitable of one, outside any loop."""
+    return asyncio.run(_awaited(result)) if hasattr(result, "__await__") else result
+
+
+async def _awaited(waiting: Any) -> Any:
+    return await waiting

@@ -1,0 +1,90 @@
+"""Raw request bytes in, raw answer bytes out: one client connection to an engine, without sockets."""
+
+from __future__ import annotations
+
+import os
+
+from whimbrel.config.core import CoreServer
+from whimbrel.http.chunked import ChunkedReader
+from whimbrel.http.head import Ending, Head, HeadLimits, HeadRules, read_head
+from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.body import BodyError, FilePart, RequestBody
+from whimbrel.request.engine import Engine
+from whimbrel.request.limits import head_limits, head_rules
+from whimbrel.request.record import Connection
+from whimbrel.testing.standin import completed
+
+__all__ = ["Client", "HeadLimits", "HeadRules"]
+
+
+class Client:
+    """A client connection: `send` feeds bytes, the answers to every complete request in them come back."""
+
+    def __init__(self, engine: Engine, connection: Connection) -> None:
+        self.engine, self.connection = engine, connection
+        self.buffer = b""
+        self.closed = False
+        server = engine.main.conf(CoreServer)
+        self.limits, self.rules = head_limits(server), head_rules(server, engine.configuration)
+
+    def send(self, data: bytes, *, last: bool = False) -> bytes:
+        """Answers to what has become complete by *data*; *last*: nothing more comes."""
+        self.buffer += data
+        out = b""
+        while not self.closed and self.buffer:
+            head = read_head(self.buffer, self.limits, self.rules, ending=Ending.EOF if last else Ending.OPEN)
+            if head is None:
+                break
+            rest = self.buffer[head.end :]
+            body = RequestBody(0)
+            if head.error is None and (head.chunked or head.length):
+                taken = self._body(head, rest)
+                if taken is None:
+                    break
+                body, rest = taken
+            self.buffer = rest
+            out += self._answer(head, body)
+        return out
+
+    def _body(self, head: Head, rest: bytes) -> tuple[RequestBody, bytes] | None:
+        if not head.chunked:
+            length = head.length or 0
+            if len(rest) < length:
+                return None
+            body = RequestBody(length)
+            body.feed(rest[:length])
+            body.end()
+            return body, rest[length:]
+        body = RequestBody(None)
+        reader = ChunkedReader()
+        try:
+            body.feed(reader.feed(rest))
+        except BodyError as problem:
+            body.fail(problem)
+            return body, b""
+        if not reader.done:
+            return None
+        body.end()
+        return body, reader.rest
+
+    def _answer(self, head: Head, body: RequestBody) -> bytes:
+        answer: Answer = completed(self.engine.respond(self.connection, head, body))
+        payload = b"".join(_bytes(part) for part in answer.parts)
+        sent = len(payload)
+        if answer.framing is Framing.CHUNKED:
+            payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + b"0\r\n\r\n"
+        if answer.stream is not None:
+            raise NotImplementedError("streams need a loop")
+        out = answer.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
+        answer.sent(sent)
+        self.connection.served += 1
+        self.closed = answer.close
+        return out
+
+
+def _bytes(part: bytes | FilePart) -> bytes:
+    if isinstance(part, bytes):
+        return part
+    data = part.read()
+    os.close(part.handle)
+    return data
