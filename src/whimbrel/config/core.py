@@ -23,6 +23,14 @@ OPT_MULTI = 128
 OPT_ALL = OPT_INDEXES | OPT_INCLUDES | OPT_INC_WITH_EXEC | OPT_SYM_LINKS | OPT_EXECCGI
 
 
+# FileETag, httpd's bits.
+ETAG_NONE = 1
+ETAG_MTIME = 2
+ETAG_INODE = 4
+ETAG_SIZE = 8
+ETAG_DIGEST = 16
+
+
 @dataclass(slots=True)
 class Options:
     """Options as httpd keeps them: a value, and what +/- words added and removed."""
@@ -43,6 +51,31 @@ class Options:
 
 
 def _options(base: Options, over: Options) -> Options:
+    return over.over(base)
+
+
+@dataclass(frozen=True, slots=True)
+class EtagBits:
+    """FileETag as httpd keeps it: what plain words named, and what +/- words added and removed (bits of ETAG_...)."""
+
+    bits: int = 0
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def value(self) -> int:
+        """What the setting comes to; 0 means the dialect's default."""
+        bits = (self.bits & ~self.removed) | self.added
+        return bits & ~ETAG_NONE if bits != ETAG_NONE else bits
+
+    def over(self, base: EtagBits) -> EtagBits:
+        """This setting laid over *base*: plain words replace it, signed words change it."""
+        if self.bits:
+            return self
+        return EtagBits(base.bits, (base.added & ~self.removed) | self.added, (base.removed & ~self.added) | self.removed)
+
+
+def _etag(base: EtagBits, over: EtagBits) -> EtagBits:
     return over.over(base)
 
 
@@ -73,7 +106,7 @@ class CoreFolder:
     use_canonical_port: bool = setting(False)
     server_signature: int = setting(0)              # 0 Off, 1 On, 2 EMail
     add_default_charset: str | None = setting(None)  # None or Off: none; On is iso-8859-1
-    etag_bits: int | None = setting(None)           # FileETag; None: the dialect's default
+    etag: EtagBits = setting(merge=_etag, make=EtagBits)  # FileETag
     limit_body: int = setting(-1)                   # LimitRequestBody; -1: default
     limit_xml_body: int = setting(1000000)
     enable_mmap: bool = setting(True)

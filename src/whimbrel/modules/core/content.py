@@ -1,0 +1,87 @@
+"""Handlers, media types and filters that are set by hand, and what CGI programs are told.
+
+Manual: mod/core.html#sethandler and neighbours.
+"""
+
+from __future__ import annotations
+
+from whimbrel.config.core import CoreFolder
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.core.strings import check_expression
+from whimbrel.modules.setters import not_in_limit22, own, set_flag, set_lower, set_text
+
+
+def set_default_charset(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """AddDefaultCharset: On is iso-8859-1, Off is "" (which hides an outer one)."""
+    conf.add_default_charset = {"on": "iso-8859-1", "off": ""}.get(words[0].lower(), words[0])
+
+
+def set_default_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """DefaultType: without effect in 2.4, which warns of everything but ``none``."""
+    conf.default_type = words[0].lower()
+    if not cmd.dialect.default_type and words[0].lower() != "none":
+        cmd.warn(f"Ignoring deprecated use of DefaultType in line {cmd.place.line} of {cmd.place.path}.", code="AH00117")
+
+
+def set_handler(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """SetHandler: a name (lower case), or in 2.4 an expression, told by ``expr=`` or ``%{``."""
+    word = words[0]
+    if cmd.dialect.version < (2, 4):
+        conf.handler, conf.handler_expr = word.lower(), None
+        return
+    text = word[5:] if word.startswith("expr=") else word if "%{" in word else None
+    if text is None:
+        conf.handler, conf.handler_expr = word.lower(), None
+        return
+    problem = check_expression(text)
+    if problem:
+        raise ConfigError(f"Can't parse expression : {problem}")
+    conf.handler, conf.handler_expr = None, text
+
+
+def add_filter_by_type(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """AddOutputFilterByType of 2.2: filters (``;`` between them) for a media type; wildcards have no effect."""
+    names = words[0].split(";")
+    if not names[0]:
+        raise ConfigError("invalid filter name")
+    known = own(conf, "filters_by_type", dict)
+    kind = words[1].lower()
+    conf.filters_by_type = {**known, kind: known.get(kind, []) + [n.lower() for n in names if n]}
+
+
+_CGI_RULES = ("current-uri", "original-uri")
+
+
+def set_cgi_var(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """CGIVar REQUEST_URI current-uri|original-uri: the name is exact, the rule is not."""
+    if words[0] != "REQUEST_URI":
+        raise ConfigError(f'Unrecognized CGI variable: "{words[0]}"')
+    if words[1].lower() not in _CGI_RULES:
+        raise ConfigError("Valid rules for REQUEST_URI are 'current-uri' and 'original-uri'")
+    conf.cgi_vars = {**own(conf, "cgi_vars", dict), words[0]: words[1].lower()}
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(name="AddDefaultCharset", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=not_in_limit22(set_default_charset),
+              help="The name of the default charset to add to any Content-Type without one or 'Off' to disable"),
+    Directive(name="DefaultType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_default_type, versions=Versions.V24,
+              help="the default media type for otherwise untyped files (DEPRECATED)"),
+    Directive(name="DefaultType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_default_type, versions=Versions.V22,
+              help="the default MIME type for untypable files"),
+    Directive(name="ForceType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_lower("forced_type"),
+              help="a mime type that overrides other configured type"),
+    Directive(name="SetHandler", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_handler,
+              help="a handler name that overrides any other configured handler"),
+    Directive(name="SetOutputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_text("output_filters"),
+              help="filter (or ; delimited list of filters) to be run on the request content"),
+    Directive(name="SetInputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_text("input_filters"),
+              help="filter (or ; delimited list of filters) to be run on the request body"),
+    Directive(name="AddOutputFilterByType", args=Args.ITERATE2, where=Where.OR_FILEINFO, apply=add_filter_by_type, versions=Versions.V22,
+              help="output filter name followed by one or more content-types"),
+    Directive(name="CGIPassAuth", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("cgi_pass_auth"), versions=Versions.V24,
+              help="Controls whether HTTP authorization headers, normally hidden, will be passed to scripts"),
+    Directive(name="CGIVar", args=Args.TAKE2, where=Where.OR_FILEINFO, apply=set_cgi_var, versions=Versions.V24,
+              help="Controls how some CGI variables are set"),
+)

@@ -1,0 +1,70 @@
+"""ErrorDocument: what is sent instead of a canned error page.
+
+A document is kept as the request engine wants it: a text that begins with a double quote, a URL, or an object whose ``text(r)`` gives one of these.
+Manual: mod/core.html#errordocument.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from whimbrel.config.core import CoreFolder
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Where
+from whimbrel.errors import ConfigError
+from whimbrel.http.status import known
+from whimbrel.modules.core.strings import NotAString, Template, parse
+from whimbrel.modules.setters import atoi, not_in_limit22, own
+from whimbrel.request.record import Request
+
+_SCHEME = re.compile(r"[A-Za-z0-9+.-]+:")
+# Numbers that stand in 2.2's table of status lines without a meaning of their own.
+_UNUSED_22 = frozenset({306, 418, 419, 420, 421, 425, 508, 509})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTemplate:
+    """An ErrorDocument that depends on the request: a *mark* (a double quote for text, "" for a URL) and the string."""
+
+    mark: str
+    template: Template
+
+    def text(self, r: Request) -> str:
+        """The document for this request."""
+        return self.mark + self.template.text(r)
+
+
+def set_error_document(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """A status, and a URL, a path or a text; ``default`` takes an outer document back."""
+    old = cmd.dialect.version < (2, 4)
+    status, document = atoi(words[0]), words[1]
+    if not (known(status, version22=old) or (old and status in _UNUSED_22)):
+        raise ConfigError(f"Unsupported HTTP response code {words[0]}")
+    remote = _SCHEME.match(document) is not None
+    if status == 401 and remote:
+        where = "" if old else f"{cmd.place.path}:{cmd.place.line} "
+        cmd.warn(f"{where}cannot use a full URL in a 401 ErrorDocument directive --- ignoring!", code="AH00113", level="notice")
+        return
+    mark = "" if remote or document.startswith("/") else '"'
+    documents = own(conf, "error_documents", dict)
+    conf.error_documents = {**documents, status: _kept(document, mark, old=old)}
+
+
+def _kept(document: str, mark: str, *, old: bool) -> str | DocumentTemplate | None:
+    if mark and document.lower() == "default":
+        return None
+    if old:
+        return mark + document
+    try:
+        template = parse(document)
+    except NotAString as problem:
+        raise ConfigError(f"Cannot parse expression in ErrorDocument: {problem}") from None
+    fixed = template.fixed
+    return DocumentTemplate(mark, template) if fixed is None else mark + fixed.partition("\0")[0]
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(name="ErrorDocument", args=Args.TAKE2, where=Where.OR_FILEINFO, apply=not_in_limit22(set_error_document),
+              help="Change responses for HTTP errors"),
+)

@@ -1,0 +1,49 @@
+"""The entity tag of a file (httpd's ap_make_etag): inode, size and modification time in hexadecimal, as FileETag wants them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Callable
+
+from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder
+from whimbrel.request.record import Request
+
+MICROSECONDS = 1_000_000
+
+
+def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None:
+    """The tag with its quotes, None for none; *read* gives the file's bytes, for FileETag Digest.
+
+    A file that was changed within the last second may change again unseen: its tag is weak, and the answer can't be kept.
+    """
+    bits = r.conf(CoreFolder).etag.value or _default(r)
+    if bits == ETAG_NONE:
+        return None
+    if bits & ETAG_DIGEST and read is not None:
+        return '"' + base64.b64encode(hashlib.sha1(read(), usedforsecurity=False).digest()).decode() + '"'
+    info = r.info
+    parts = [f"{r.mtime or 0:x}"] if info is None else _parts(bits, info, r.mtime or 0)
+    return weak_when_young(r, '"' + "-".join(parts) + '"')
+
+
+def _default(r: Request) -> int:
+    return ETAG_MTIME | ETAG_SIZE | (ETAG_INODE if r.plan.dialect.etag_inode else 0)
+
+
+def _parts(bits: int, info: os.stat_result, mtime: int) -> list[str]:
+    parts = [f"{info.st_ino:x}"] if bits & ETAG_INODE else []
+    if bits & ETAG_SIZE:
+        parts.append(f"{info.st_size:x}")
+    if bits & ETAG_MTIME:
+        parts.append(f"{mtime:x}")
+    return parts
+
+
+def weak_when_young(r: Request, tag: str) -> str:
+    """*tag* with ``W/`` before it while the file is at most a second old."""
+    if r.time * MICROSECONDS - (r.mtime or 0) > MICROSECONDS:
+        return tag
+    r.outside()
+    return f"W/{tag}"
