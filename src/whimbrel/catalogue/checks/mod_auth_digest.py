@@ -1,0 +1,30 @@
+"""mod_auth_digest's argument rules."""
+
+from __future__ import annotations
+
+from whimbrel.catalogue.checks.numbers import strtol
+from whimbrel.catalogue.checks.rules import Around, Rule, always, authn_provider, by_version, one_of, only, when
+
+SMALLEST = {"2.2": 168, "2.4": 88}
+
+
+def _shmem_size(words: list[str], around: Around) -> str | None:
+    """Bytes, or with K or M; at least room for one client."""
+    value, unit, _ = strtol(words[0])
+    scale = {"": 1, "K": 1024, "M": 1024 * 1024}.get(unit[:1].upper(), 0)
+    if not scale or value == 0 and not words[0][:1].isdigit():
+        return f"Invalid size in AuthDigestShmemSize: {words[0]}"
+    if value * scale < SMALLEST[around.version]:
+        return f"size in AuthDigestShmemSize too small: {value * scale} < {SMALLEST[around.version]}"
+    return None
+
+
+CHECKS: dict[str, Rule] = {
+    "authdigestalgorithm": by_version(one_of("md5 md5-sess", "Invalid algorithm in AuthDigestAlgorithm: {0}"),
+                                      one_of("md5", "Unsupported algorithm in AuthDigestAlgorithm: {0}")),
+    "authdigestnonceformat": always("AuthDigestNonceFormat is not implemented (yet)"),
+    "authdigestnoncelifetime": when(lambda words, around: strtol(words[0])[1].strip() != "", "Invalid time in AuthDigestNonceLifetime: {0}"),
+    "authdigestprovider": authn_provider,
+    "authdigestqop": only("2.4", one_of("auth", "AuthDigestQop is deprecated: only 'auth' is supported")),
+    "authdigestshmemsize": _shmem_size,
+}

@@ -1,0 +1,10 @@
+"""mod_auth_form's argument rules; its expressions are judged where expressions are compiled."""
+
+from __future__ import annotations
+
+from whimbrel.catalogue.checks.rules import Rule, authn_provider, size
+
+CHECKS: dict[str, Rule] = {
+    "authformprovider": authn_provider,
+    "authformsize": size(0, "AuthCookieFormSize must be a size in bytes, or zero."),
+}

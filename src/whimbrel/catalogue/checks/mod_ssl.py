@@ -1,0 +1,194 @@
+"""mod_ssl's argument rules; SSLRequire is judged where its expressions are compiled."""
+
+from __future__ import annotations
+
+import os
+
+from whimbrel.catalogue.checks.numbers import atoi, strtol
+from whimbrel.catalogue.checks.rules import Around, Rule, always, between, by_version, filled_file, first, folder, has_socache, one_of, only, when
+from whimbrel.octets import raw
+
+VERIFY = "none optional require optional_no_ca"
+FILES = (
+    "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile SSLProxyCACertificateFile SSLProxyCARevocationFile "
+    "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
+).split()
+FOLDERS = "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
+TIMES = (
+    "SSLOCSPResponderTimeout SSLOCSPResponseMaxAge SSLOCSPResponseTimeSkew SSLStaplingErrorCacheTimeout SSLStaplingResponderTimeout "
+    "SSLStaplingResponseMaxAge SSLStaplingResponseTimeSkew SSLStaplingStandardCacheTimeout"
+)
+OPTIONS = "stdenvvars exportcertdata fakebasicauth strictrequire optrenegotiate"
+PROTOCOLS = {"2.2": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2", "2.4": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2 tlsv1.3"}
+MUTEX = (
+    "Invalid SSLMutex argument {0} (Valid SSLMutex mechanisms are: `none', `default', `flock:/path/to/file', `fcntl:/path/to/file', `sysvsem',"
+    " `posixsem', `pthread', `file:/path/to/file', `sem' )"
+)
+SMALLEST, LARGEST = 8192, 4294967295
+
+
+def _raw_words(text: str) -> list[str]:
+    return text.replace('"', " ").split()
+
+
+def _options(words: list[str], around: Around) -> str | None:
+    known = OPTIONS + (" legacydnstringformat" if around.version == "2.4" else "")
+    for word in _raw_words(words[0]):
+        option = word[1:] if word[0] in "+-" else word
+        if option.lower() not in known.split():
+            return f"SSLOptions: Illegal option '{option}'"
+    return None
+
+
+def _protocol(name: str) -> Rule:
+    """[+|-]protocol ...; 2.4 has given up SSLv2, and its OpenSSL SSLv3, which may only be switched off."""
+    def rule(words: list[str], around: Around) -> str | None:
+        text = words[0].strip()
+        for word in ([""] if text == '""' else _raw_words(text)):
+            sign, protocol = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
+            if protocol.lower() not in PROTOCOLS[around.version].split():
+                return f"{name}: Illegal protocol '{protocol}'"
+            if around.version == "2.4" and sign != "-":
+                if protocol.lower() == "sslv2":
+                    return "SSLProtocol: SSLv2 is no longer supported"
+                if protocol.lower() == "sslv3":
+                    return "SSLv3 not supported by this version of OpenSSL"
+        return None
+
+    return rule
+
+
+def _ciphers(words: list[str], around: Around) -> str | None:
+    return None if len(words) < 2 or words[0] in ("SSL", "TLSv1.3") else f"protocol '{words[0]}' not supported"
+
+
+def _pass_phrase(words: list[str], around: Around) -> str | None:
+    word = words[0]
+    if word.lower() == "builtin" or (word[0] == "|" and len(word) > 2):
+        return None
+    if len(word) > 5 and word.startswith("exec:"):
+        path = around.path(word[5:])
+        return None if os.path.exists(raw(path)) else f"SSLPassPhraseDialog: file '{path}' does not exist"
+    return "SSLPassPhraseDialog: Invalid argument"
+
+
+def _random_seed(words: list[str], around: Around) -> str | None:
+    context, source = words[0], words[1]
+    if context.lower() not in ("startup", "connect"):
+        return f"SSLRandomSeed: invalid context: `{context}'"
+    if source.lower() == "builtin":
+        return "SSLRandomSeed: byte specification not allowed for builtin seed source" if len(words) > 2 else None
+    if source.startswith("egd:"):
+        if around.version == "2.2":
+            return "egd not supported with this SSL toolkit"
+        return f"Invalid SSLRandomSeed entropy source `{source}': This version of OpenSSL does not support the Entropy Gathering Daemon (EGD)."
+    named = len(source) > 5 and source.startswith(("file:", "exec:"))
+    path = around.path(source[5:] if named else source)
+    if not os.path.exists(raw(path)):
+        return f"SSLRandomSeed: source path '{path}' does not exist"
+    return "SSLRandomSeed: invalid number of bytes specified" if len(words) > 2 and atoi(words[2]) < 0 else None
+
+
+def _session_cache22(words: list[str], around: Around) -> str | None:
+    word = words[0]
+    if word.lower() in ("none", "nonenotnull") or (len(word) > 4 and word.lower().startswith(("dbm:", "shm:"))):
+        return None
+    if len(word) > 3 and word.lower().startswith("dc:"):
+        return "SSLSessionCache: distcache support disabled"
+    if not (len(word) > 6 and word.lower().startswith("shmcb:")):
+        return "SSLSessionCache: Invalid argument"
+    return _segment(word, "SSLSessionCache", "")
+
+
+def _segment(word: str, name: str, more: str) -> str | None:
+    """PATH(SIZE) of a shared memory segment, as shmcb reads it."""
+    if "(" not in word:
+        return None
+    number = word.partition("(")[2]
+    inner = number[:-1]
+    if not number.endswith(")") or (more and not inner):
+        return f"{name}: Invalid argument: no closing parenthesis{more}"
+    if more and strtol(inner)[1]:
+        return f"{name}: Invalid argument: cache size not numerical"
+    if atoi(inner) < SMALLEST and strtol(inner)[0] < SMALLEST:
+        return f"{name}: Invalid argument: size has to be >= {SMALLEST} bytes"
+    return f"{name}: Invalid argument: size has to be < {LARGEST} bytes on this platform" if strtol(inner)[0] >= LARGEST else None
+
+
+def _cache24(name: str, kind: str, dot: str) -> Rule:
+    """A socache provider and its arguments; the names that it tells are those of the loaded modules."""
+    def rule(words: list[str], around: Around) -> str | None:
+        provider, colon, rest = words[0].partition(":")
+        if name == "SSLSessionCache" and words[0].lower() in ("none", "nonenotnull"):
+            return None
+        if not has_socache(provider, around):
+            known = ",".join(sorted(n for n in ("default", "shmcb", "dbm", "memcache", "redis") if has_socache(n, around)))
+            maybe = f"Maybe you need to load the appropriate socache module (mod_socache_{provider}?)"
+            return f"{name}: '{provider}' {kind} cache not supported (known names: {known}){dot} {maybe}{dot}"
+        more = " or cache size missing after pathname with parenthesis"
+        return _segment(rest, name, more) if provider in ("shmcb", "default") and colon else None
+
+    return rule
+
+
+def _certificate(name: str) -> Rule:
+    plain = filled_file(name)
+    return lambda words, around: None if around.version == "2.4" and words[0].startswith("pkcs11:") else plain(words, around)
+
+
+def _ocsp(words: list[str], around: Around) -> str | None:
+    if words[0].lower() not in ("on", "off", "leaf"):
+        return f"SSLOCSPEnable: Invalid argument '{words[0]}'"
+    bad = [w for w in words[1:] if w.lower() != "no_ocsp_for_cert_ok"]
+    return f"SSLOCSPEnable: Invalid argument '{bad[0]}'" if bad else None
+
+
+def _crl(name: str) -> Rule:
+    def rule(words: list[str], around: Around) -> str | None:
+        mode = words[0] if words else ""
+        bad = [w for w in words[1:] if w.lower() != "no_crl_for_cert_ok"]
+        wrong = mode if mode.lower() not in ("none", "leaf", "chain") else bad[0] if bad else None
+        return None if wrong is None else f"{name}: Invalid argument '{wrong}'"
+
+    return rule
+
+
+_VERIFY_DEPTH = "{}: Invalid argument '{{0}}'"
+_BAD_SNI = "Invalid SSLVhostSNIPolicy argument '{0}'"
+_MUTEXES = frozenset("none no default yes sem posixsem sysvsem pthread".split())
+
+CHECKS: dict[str, Rule] = {
+    **{name.lower(): filled_file(name) for name in FILES},
+    **{name.lower(): folder(name) for name in FOLDERS.split()},
+    **{name.lower(): between(0, None, f"{name}: invalid argument") for name in TIMES.split()},
+    "sslcertificatefile": _certificate("SSLCertificateFile"),
+    "sslcertificatekeyfile": _certificate("SSLCertificateKeyFile"),
+    "sslciphersuite": _ciphers,
+    "sslproxyciphersuite": _ciphers,
+    "sslcarevocationcheck": _crl("SSLCARevocationCheck"),
+    "sslproxycarevocationcheck": _crl("SSLProxyCARevocationCheck"),
+    "sslcompression": only("2.4", when(lambda words, around: words[0] == "on",
+                                       "This version of OpenSSL does not have any compression methods available, cannot enable SSLCompression.")),
+    "sslcryptodevice": only("2.4", one_of("builtin dynamic", "SSLCryptoDevice: Invalid argument; must be one of: 'builtin' (none), 'dynamic'"
+                                          " (Dynamic engine loading support)", exact=True)),
+    "sslengine": by_version(one_of("on off optional", "Argument must be On, Off, or Optional"), one_of("on off optional", "Argument must be On or Off")),
+    "sslfips": only("2.2", when(lambda words, around: words[0] == "on", "SSLFIPS invalid, rebuild httpd and openssl compiled for FIPS")),
+    "ssllog": always("SSLLog directive is no longer supported - use ErrorLog."),
+    "sslloglevel": always("SSLLogLevel directive is no longer supported - use LogLevel."),
+    "sslmutex": when(lambda words, around: words[0].lower() not in _MUTEXES and not words[0].lower().startswith(("file:", "flock:", "fcntl:")), MUTEX),
+    "sslocspenable": _ocsp,
+    "ssloptions": _options,
+    "sslpassphrasedialog": _pass_phrase,
+    "sslprotocol": _protocol("SSLProtocol"),
+    "sslproxyprotocol": _protocol("SSLProxyProtocol"),
+    "sslproxyverify": one_of(VERIFY, "SSLProxyVerify: Invalid argument '{0}'"),
+    "sslproxyverifydepth": between(0, None, _VERIFY_DEPTH.format("SSLProxyVerifyDepth")),
+    "sslrandomseed": _random_seed,
+    "sslrenegbuffersize": between(0, None, "Invalid size for SSLRenegBufferSize: {0}"),
+    "sslsessioncache": by_version(_session_cache22, _cache24("SSLSessionCache", "session", ".")),
+    "sslsessioncachetimeout": between(0, None, "SSLSessionCacheTimeout: Invalid argument"),
+    "sslstaplingcache": _cache24("SSLStaplingCache", "stapling", ""),
+    "sslverifyclient": one_of(VERIFY, "SSLVerifyClient: Invalid argument '{0}'"),
+    "sslverifydepth": between(0, None, _VERIFY_DEPTH.format("SSLVerifyDepth")),
+    "sslvhostsnipolicy": first(one_of("strict secure authonly insecure", _BAD_SNI)),
+}

@@ -1,0 +1,159 @@
+"""The kinds of rules that checks are made of.
+
+In messages ``{0}``, ``{1}`` ... stand for the words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whimbrel.catalogue.checks.numbers import atoi, strtol, timeout
+from whimbrel.octets import raw
+from whimbrel.regex import RegexError, compile_regex
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a rule may look at besides the words.
+
+    *root* is the server root, against which relative paths are read.  *loaded* are the identifiers of the loaded modules; *providers* the authn provider
+    names that <AuthnProviderAlias> and the like have made.  *folder*: the directive stands in a section or a .htaccess file, *location*: in
+    a <Location>.
+    """
+
+    version: str = "2.4"
+    root: str = "/"
+    loaded: frozenset[str] = frozenset()
+    providers: frozenset[str] = frozenset()
+    folder: bool = False
+    location: bool = False
+
+    def path(self, word: str) -> str:
+        """*word* as a path below the server root (ap_server_root_relative)."""
+        joined = word if word.startswith("/") else f"{self.root.rstrip('/')}/{word}"
+        return os.path.normpath(joined) if "//" in joined or "/." in joined else joined
+
+
+Rule = Callable[[list[str], Around], "str | None"]
+
+
+def say(message: str, words: list[str]) -> str:
+    """*message* with its words filled in."""
+    for index, word in enumerate(words):
+        message = message.replace("{%d}" % index, word)
+    return message
+
+
+def when(test: Callable[[list[str], Around], bool], message: str) -> Rule:
+    """Refuses where *test* holds."""
+    return lambda words, around: say(message, words) if test(words, around) else None
+
+
+def always(message: str) -> Rule:
+    """Refuses whatever is written."""
+    return lambda words, around: say(message, words)
+
+
+def first(*rules: Rule) -> Rule:
+    """The first message that one of *rules* gives."""
+    return lambda words, around: next((m for rule in rules if (m := rule(words, around))), None)
+
+
+def only(version: str, rule: Rule) -> Rule:
+    """*rule* in one version."""
+    return lambda words, around: rule(words, around) if around.version == version else None
+
+
+def by_version(old: Rule, new: Rule) -> Rule:
+    """*old* in 2.2, *new* in 2.4."""
+    return lambda words, around: (old if around.version == "2.2" else new)(words, around)
+
+
+def one_of(choices: str, message: str, *, exact: bool = False, at: int = 0) -> Rule:
+    """The word at *at*, if given, is one of *choices* (between blanks), in any case unless *exact*."""
+    known = frozenset(choices.split() if exact else choices.lower().split())
+
+    def rule(words: list[str], around: Around) -> str | None:
+        word = words[at] if len(words) > at else None
+        return None if word is None or (word if exact else word.lower()) in known else say(message, words)
+
+    return rule
+
+
+def between(low: int, high: int | None, message: str) -> Rule:
+    """The first word as C's atoi reads it lies in the range; *high* None: no limit."""
+    return when(lambda words, around: not (low <= atoi(words[0]) and (high is None or atoi(words[0]) <= high)), message)
+
+
+def size(low: int, message: str) -> Rule:
+    """The first word as a 64 bit number that may be followed by anything: at least *low* and not out of range."""
+    return when(lambda words, around: strtol(words[0])[0] < low or strtol(words[0])[2], message)
+
+
+def whole(message: str, low: int = 0) -> Rule:
+    """The first word is a number, at least *low*, in range and to its end."""
+    def bad(words: list[str], around: Around) -> bool:
+        value, rest, cut = strtol(words[0])
+        return rest != "" or cut or value < low
+
+    return when(bad, message)
+
+
+def duration(message: str) -> Rule:
+    """The first word is a time with or without unit (ap_timeout_parameter_parse)."""
+    return when(lambda words, around: timeout(words[0], around.version) is None, message)
+
+
+def regex(message: str, at: int = 0) -> Rule:
+    """The word at *at* compiles."""
+    return when(lambda words, around: not compiles(words[at]), message)
+
+
+def compiles(pattern: str) -> bool:
+    """Whether *pattern* is a regular expression that PCRE takes."""
+    try:
+        compile_regex(pattern)
+    except RegexError:
+        return False
+    return True
+
+
+def filled_file(name: str, at: int = 0) -> Rule:
+    """The word at *at* names a readable file with something in it (ssl_util_path_check)."""
+    def rule(words: list[str], around: Around) -> str | None:
+        path = around.path(words[at])
+        good = os.path.isfile(raw(path)) and os.path.getsize(raw(path)) > 0
+        return None if good else f"{name}: file '{path}' does not exist or is empty"
+
+    return rule
+
+
+def folder(name: str) -> Rule:
+    """The first word names a folder."""
+    def rule(words: list[str], around: Around) -> str | None:
+        path = around.path(words[0])
+        return None if os.path.isdir(raw(path)) else f"{name}: directory '{path}' does not exist"
+
+    return rule
+
+
+AUTHN = {
+    "file": "authn_file_module", "dbm": "authn_dbm_module", "dbd": "authn_dbd_module", "anon": "authn_anon_module", "ldap": "authnz_ldap_module",
+    "socache": "authn_socache_module",
+}
+SOCACHE = {"shmcb": "shmcb", "default": "shmcb", "dbm": "dbm", "memcache": "memcache", "redis": "redis", "dc": "dc"}
+
+
+def authn_provider(words: list[str], around: Around) -> str | None:
+    """The words are names of authn providers that a loaded module or an alias offers."""
+    for word in words:
+        if word not in around.providers and AUTHN.get(word) not in around.loaded:
+            return f"Unknown Authn provider: {word}"
+    return None
+
+
+def has_socache(name: str, around: Around) -> bool:
+    """Whether a loaded module offers the shared object cache *name*."""
+    return f"socache_{SOCACHE.get(name)}_module" in around.loaded

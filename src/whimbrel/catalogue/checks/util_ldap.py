@@ -1,0 +1,49 @@
+"""mod_ldap's argument rules."""
+
+from __future__ import annotations
+
+import os
+
+from whimbrel.catalogue.checks.numbers import atoi, strtol
+from whimbrel.catalogue.checks.rules import Around, Rule, between, duration, one_of, when
+from whimbrel.octets import raw
+
+GLOBAL = "CA_DER CA_BASE64 CA_CERT7_DB CA_SECMOD CERT_DER CERT_BASE64 CERT_KEY3_DB CERT_NICKNAME KEY_DER KEY_BASE64"
+CLIENT = "CA_DER CA_BASE64 CERT_DER CERT_BASE64 CERT_NICKNAME CERT_PFX KEY_DER KEY_BASE64 KEY_PFX"
+HOPS = "LDAPReferralHopLimit must be greater than zero (Use 'LDAPReferrals Off' to disable referral chasing)"
+
+
+def _certificate(known: str, told: str, more: str, path_error: str) -> Rule:
+    """A certificate's type and its file; a nickname is no file."""
+    def rule(words: list[str], around: Around) -> str | None:
+        kind = words[0].upper()
+        if kind not in known.split() + more.split():
+            return told.replace("{0}", words[0])
+        return None if kind == "CERT_NICKNAME" or os.path.exists(raw(around.path(words[1]))) else path_error
+
+    return rule
+
+
+def _timeout(words: list[str], around: Around) -> str | None:
+    value, rest, _ = strtol(words[0])
+    if rest:
+        return "Timeout not numerical"
+    return "Timeout must be non-negative" if value < 0 else None
+
+
+_CERTIFICATE = "The certificate type {} is not recognised. It should be one of "
+
+CHECKS: dict[str, Rule] = {
+    "ldaptrustedglobalcert": _certificate(GLOBAL, _CERTIFICATE.format("{0}") + ", ".join(GLOBAL.split()), "CERT_PFX KEY_PFX",
+                                          "Invalid global certificate file path"),
+    "ldaptrustedclientcert": _certificate(CLIENT, _CERTIFICATE.format('"{0}"') + ", ".join(CLIENT.split()), "",
+                                          "Invalid client certificate file path"),
+    "ldaptrustedmode": one_of("none ssl tls starttls", "Invalid LDAPTrustedMode setting: must be one of NONE, SSL, or TLS/STARTTLS"),
+    "ldapconnectionpoolttl": when(lambda words, around: not words[0].startswith("-") and duration("x")(words, around) is not None,
+                                  "LDAPConnectionPoolTTL has wrong format"),
+    "ldapreferralhoplimit": between(1, None, HOPS),
+    "ldapreferrals": one_of("on off default", "LDAPReferrals must be 'on', 'off', or 'default'"),
+    "ldapretries": when(lambda words, around: atoi(words[0]) < 0, "LDAPRetries must be >= 0"),
+    "ldapretrydelay": duration("LDAPRetryDelay has wrong format"),
+    "ldaptimeout": _timeout,
+}
