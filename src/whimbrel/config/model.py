@@ -189,13 +189,14 @@ class Included:
 
 @dataclass(slots=True, eq=False)
 class StartMessage:
-    """A message of start-up, in the error log's terms."""
+    """A message of start-up, in the error log's terms; *cause* is a system error in APR's wording, printed before the code."""
 
     text: str
     code: str
     level: str
     module: str
     place: Place | None
+    cause: str = ""
 
 
 Tree = list[Node]

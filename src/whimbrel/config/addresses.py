@@ -1,0 +1,113 @@
+"""Addresses as they are written in Listen, <VirtualHost> and NameVirtualHost: APR's apr_parse_addr_port and what httpd makes of it."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+
+from whimbrel.config.model import Address
+from whimbrel.errors import ConfigError
+
+ANY, DEFAULT = "*", "_default_"
+
+
+class BadAddress(ValueError):
+    """The text is no ``host:port``."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """The parts of ``[host%scope]:port``; *host* "" and *port* 0 where they were not given."""
+
+    host: str
+    port: int
+    scope: str = ""
+
+
+def parse_host_port(text: str) -> HostPort:
+    """Take ``80``, ``host``, ``host:80``, ``[::1]:80`` or ``[fe80::1%eth0]:80`` apart; raises BadAddress."""
+    if re.fullmatch("[0-9]+", text):
+        return HostPort("", _port(text))
+    found = re.fullmatch(r"(.+):([0-9]+)", text, re.DOTALL)
+    if text[:1] == ":" and re.fullmatch(":[0-9]+", text):
+        raise BadAddress(text)
+    host, port = (found[1], _port(found[2])) if found else (text, 0)
+    if host[:1] != "[":
+        return HostPort(host, port)
+    if host.find("]") != len(host) - 1:
+        raise BadAddress(text)
+    host, percent, scope = host[1:-1].partition("%")
+    if (percent and not scope) or not _is_ipv6(host):
+        raise BadAddress(text)
+    return HostPort(host, port, scope)
+
+
+def _port(digits: str) -> int:
+    number = int(digits)
+    if not 1 <= number <= 65535:
+        raise BadAddress(digits)
+    return number
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        socket.inet_pton(socket.AF_INET6, host)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def resolved(host: str) -> list[str]:
+    """The addresses of *host* in canonical form, each once; OSError where there is none."""
+    try:
+        return [str(ipaddress.ip_address(host))]
+    except ValueError:
+        pass
+    found = socket.getaddrinfo(host.encode("latin-1"), None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Unresolved(Exception):
+    """A host name without address; *reason* is the resolver's text with its number, as APR prints it."""
+
+    def __init__(self, host: str, reason: str) -> None:
+        super().__init__(host)
+        self.host, self.reason = host, reason
+
+
+def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Address]:
+    """The addresses of one word of <VirtualHost> or NameVirtualHost; a port of 0 means any.
+
+    Raises ConfigError in httpd's words, Unresolved for a name without address (httpd then ignores the word).
+    """
+    body, wild_port = text, False
+    if text == "*":
+        wild_port = True
+    elif text.endswith(":*"):
+        body, wild_port = text[:-2], True
+    try:
+        parts = parse_host_port(body)
+    except BadAddress:
+        raise ConfigError("The address or port is invalid") from None
+    if not parts.host:
+        raise ConfigError("Missing address for VirtualHost")
+    if parts.scope and old:
+        raise ConfigError("Scope ids are not supported")
+    port = parts.port or (0 if wild_port else default_port)
+    if parts.host == ANY:
+        return [Address(ANY, port, parts.host)]
+    if parts.host.lower() == DEFAULT or (old and parts.host == "255.255.255.255"):
+        return [Address(DEFAULT if old else ANY, port, parts.host)]
+    try:
+        return [Address(ANY if host in ("0.0.0.0", "::") else host, port, parts.host) for host in resolved(parts.host)]
+    except (OSError, UnicodeError) as problem:
+        raise Unresolved(parts.host, resolver_text(problem)) from None
+
+
+def resolver_text(problem: Exception) -> str:
+    """APR's wording: ``(EAI 2)Name or service not known``."""
+    if isinstance(problem, socket.gaierror) and problem.errno is not None:
+        return f"(EAI {abs(problem.errno)}){problem.strerror}"
+    return f"(EAI 2){'Name or service not known'}"

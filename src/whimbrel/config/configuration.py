@@ -1,0 +1,79 @@
+"""A configuration, while it is read and afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreFolder, Options
+from whimbrel.config.loaded import LoadedModules
+from whimbrel.config.model import Included, Server, ServerSpec, StartMessage, Tree
+from whimbrel.config.options import LoadOptions
+from whimbrel.dialect import Dialect
+from whimbrel.directives.node import Node
+from whimbrel.directives.spec import Versions
+from whimbrel.errors import Place
+from whimbrel.registry.methods import Methods
+from whimbrel.registry.module import Module
+
+if TYPE_CHECKING:
+    from whimbrel.config.hosts import Hosts
+
+
+class Configuration:
+    """Everything that reading produced.  After `load` nothing in it changes.
+
+    *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced by what they let through);
+    *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *available* maps the base name of
+    a module file without suffix (``mod_dir``) to the module that LoadModule takes from it.
+    """
+
+    def __init__(self, options: LoadOptions, dialect: Dialect, available: dict[str, Module]) -> None:
+        self.options, self.dialect, self.available = options, dialect, available
+        self.version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
+        self.root = options.server_root
+        self.main = Server()
+        self.virtual_hosts: list[Server] = []
+        self.modules = LoadedModules(self.version)
+        self.loaded_by_directive: list[tuple[str, Module]] = []
+        self.tree: Tree = []
+        self.defines: list[str] = list(options.defines)
+        self.variables: dict[str, str] = {}
+        self.includes: list[Included] = []
+        self.messages: list[StartMessage] = []
+        self.spec = ServerSpec(options.server_root)
+        self.methods = Methods()
+        self.unimplemented: list[tuple[Node, str]] = []
+        self.name_virtual_hosts: list[Any] = []
+        self.hosts: Hosts | None = None
+        self.prepare_defaults(self.main)
+
+    @property
+    def program(self) -> str:
+        """The program's name in messages, as the recorded servers were called."""
+        return self.options.program or ("httpd" if self.version is Versions.V22 else "apache2")
+
+    def set_root(self, path: str) -> None:
+        """ServerRoot: what relative paths are taken from, from here on."""
+        self.root = self.spec.root = path
+
+    def servers(self) -> list[Server]:
+        """The main server, then the virtual hosts in the order of their definition."""
+        return [self.main, *self.virtual_hosts]
+
+    def provider(self, group: str, name: str) -> Any:
+        return self.modules.provider(group, name)
+
+    def loaded(self, module: str) -> bool:
+        return module in self.modules
+
+    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: Place | None = None, cause: str = "") -> None:
+        """Note a message of start-up; httpd prints it at once, Whimbrel's callers print the list.
+
+        *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands before the code.
+        """
+        self.messages.append(StartMessage(text, code, level, module, place, cause))
+
+    def prepare_defaults(self, server: Server) -> None:
+        """The Options that a server starts with: 2.2 all but MultiViews, 2.4 FollowSymLinks."""
+        core = server.defaults.record(CoreFolder)
+        core.options = Options(OPT_UNSET | (OPT_ALL if self.dialect.options_default_all else OPT_SYM_LINKS))

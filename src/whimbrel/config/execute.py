@@ -1,0 +1,208 @@
+"""From a tree of directives to settings: httpd's ap_walk_config and invoke_cmd."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeVar
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
+from whimbrel.config.loaded import Row, Rows
+from whimbrel.config.model import Layer, Server
+from whimbrel.directives.command import Command
+from whimbrel.directives.node import Node
+from whimbrel.directives.shapes import shape
+from whimbrel.directives.spec import Args, Where
+from whimbrel.errors import ConfigError, Place, UnknownDirective
+from whimbrel.octets import raw, text
+from whimbrel.regex import Regex, RegexError, compile_regex
+
+R = TypeVar("R")
+
+IN_MAIN_FILE = int(Where.RSRC_CONF | Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES)
+IN_SECTION = int(Where.OR_ALL | Where.ACCESS_CONF)
+ALL_OPTIONS = OPT_ALL | OPT_SYM_OWNER | OPT_MULTI
+_NONFATAL_OVERRIDE = int(Where.NONFATAL_OVERRIDE)
+_NONFATAL_UNKNOWN = int(Where.NONFATAL_UNKNOWN)
+
+
+class CommandState(Command):
+    """The one command object of a walk; its fields follow the directive that is being executed.
+
+    *layer* is the section whose records `folder` gives; *allowed* holds the bits of `override` as a plain integer; *override_list* are the
+    names of AllowOverrideList in lower case, None without one.
+    """
+
+    def __init__(self, configuration: Configuration, server: Server, layer: Layer, allowed: int = IN_MAIN_FILE) -> None:
+        self.configuration, self.current_server, self.layer = configuration, server, layer
+        self.dialect = configuration.dialect
+        self.name, self.path = "", ""
+        self.allowed, self.override_options, self.methods = allowed, ALL_OPTIONS, -1
+        self.override_list: frozenset[str] | None = None
+        self.in_htaccess = False
+        self.node = Node("", "", Place("", 0))
+        self.row: Row | None = None
+        self.reader: Any = None
+        self._names_context = self.dialect.version >= (2, 4)
+        self._iterate_needs_one = self._names_context
+
+    # what setters see -------------------------------------------------------------------------
+    @property
+    def place(self) -> Place:  # type: ignore[override, unused-ignore]
+        return self.node.place
+
+    @property
+    def override(self) -> Where:  # type: ignore[override]
+        return Where(self.allowed)
+
+    @override.setter
+    def override(self, value: Where) -> None:
+        self.allowed = int(value)
+
+    @property
+    def in_virtual_host(self) -> bool:  # type: ignore[override]
+        return self.current_server.is_virtual
+
+    def folder(self, kind: type[R]) -> R:
+        return self.layer.record(kind)
+
+    def server(self, kind: type[R]) -> R:
+        return self.current_server.record(kind)
+
+    def main_server(self, kind: type[R]) -> R:
+        return self.configuration.main.record(kind)
+
+    def server_path(self, path: str) -> str:
+        return root_relative(self.configuration.root, path)
+
+    def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
+        return compile_regex(pattern, ignore_case=ignore_case)
+
+    def provider(self, group: str, name: str) -> Any:
+        return self.configuration.provider(group, name)
+
+    def loaded(self, module: str) -> bool:
+        return self.configuration.loaded(module)
+
+    def within(self, *containers: str) -> Node | None:
+        wanted = {name.lower() for name in containers}
+        return next((node for node in self.node.enclosing() if node.name.lower() in wanted), None)
+
+    def warn(self, text: str, *, code: str = "", level: str = "warn") -> None:
+        module = self.row.module.name.removesuffix("_module") if self.row else "core"
+        self.configuration.warn(text, code=code if self.dialect.ah_codes else "", level=level, module=module, place=self.node.place)
+
+    def execute(self, nodes: list[Node], *, methods: int | None = None) -> None:
+        outer_methods, outer_node, outer_name, outer_row = self.methods, self.node, self.name, self.row
+        if methods is not None:
+            self.methods = methods
+        self.walk(nodes)
+        self.methods, self.node, self.name, self.row = outer_methods, outer_node, outer_name, outer_row
+
+    # sections ---------------------------------------------------------------------------------
+    def execute_in(self, layer: Layer, path: str, allowed: int | None = None) -> None:
+        """Execute the children of the section that is being executed; *path* is its argument, *allowed* what may stand there (None: as outside)."""
+        outer = self.layer, self.path, self.allowed
+        self.layer, self.path = layer, path
+        if allowed is not None:
+            self.allowed = allowed
+        self.execute(self.node.children)
+        self.layer, self.path, self.allowed = outer
+
+    def execute_server(self, server: Server) -> None:
+        """Execute the children of a <VirtualHost> for *server*."""
+        outer = self.current_server, self.layer
+        self.current_server, self.layer = server, server.defaults
+        self.execute(self.node.children)
+        self.current_server, self.layer = outer
+
+    # execution --------------------------------------------------------------------------------
+    def walk(self, nodes: list[Node]) -> None:
+        """Execute *nodes*; a ConfigError gets the place of the innermost directive that failed."""
+        rows_of = self.configuration.modules.rows
+        for node in nodes:
+            rows = rows_of(node.name)
+            if rows is None:
+                if not self.allowed & _NONFATAL_UNKNOWN:
+                    raise UnknownDirective(node.name, node.place)
+                self.configuration.warn(
+                    f"Unknown directive {node.name} perhaps misspelled or defined by a module not included in the server configuration",
+                    code="AH02296", place=node.place)
+                continue
+            try:
+                self.invoke_all(node, rows, later=True)
+            except ConfigError as problem:
+                if problem.place is None:
+                    problem.place = node.place
+                raise
+
+    def invoke_all(self, node: Node, rows: Rows, *, later: bool = False) -> None:
+        """Execute *node* by every module that declares it; *later* leaves out those that were executed on reading."""
+        for row in rows:
+            if not (later and row.exec_on_read):
+                self.node, self.name, self.row = node, row.name, row
+                self._invoke(row, node)
+
+    def _invoke(self, row: Row, node: Node) -> None:
+        if not self.allowed & row.where and not self._listed(row):
+            if self.allowed & _NONFATAL_OVERRIDE:
+                self.configuration.warn(f"{row.name} in .htaccess forbidden by AllowOverride", code="AH02295", place=node.place)
+                return
+            raise ConfigError(self._not_allowed(row, node))
+        if not row.implemented:
+            self.configuration.unimplemented.append((node, row.module.source))
+        if row.folder is not None:
+            record = self.layer.records.get(row.folder)
+            if record is None:
+                record = self.layer.records[row.folder] = row.folder()
+        elif row.server is not None:
+            record = self.current_server.record(row.server)
+        else:
+            record = None
+        try:
+            if row.args is Args.RAW_ARGS:
+                row.apply(self, record, [node.args])
+                return
+            for words in shape(row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one):
+                row.apply(self, record, words)
+        except RegexError:
+            raise ConfigError("Regex could not be compiled") from None
+
+    def _listed(self, row: Row) -> bool:
+        return self.override_list is not None and row.name.lower() in self.override_list
+
+    def _not_allowed(self, row: Row, node: Node) -> str:
+        """2.4 names the section around the directive; while a file is read there is none yet."""
+        if self._names_context and node.parent is not None and not row.exec_on_read:
+            return f"{row.name} not allowed in {node.parent.name}> context"
+        return f"{row.name} not allowed here"
+
+
+def root_relative(root: str, path: str) -> str:
+    """*path* taken from *root* and made canonical: ``.``, ``..`` and doubled slashes go, what climbs out of ``/`` stays there."""
+    if "//" not in path and "/." not in path and path[:1] not in (".", ""):
+        return path if path[0] == "/" else f"{root.rstrip('/')}/{path}"
+    joined = path if path[:1] == "/" else f"{root}/{path}"
+    parts: list[str] = []
+    for part in joined.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    tail = "/" if joined.endswith(("/", "/.", "/..")) and parts else ""
+    return "/" + "/".join(parts) + tail
+
+
+def is_directory(path: str) -> bool:
+    return os.path.isdir(raw(path))
+
+
+def working_directory() -> str:
+    return text(os.getcwdb())
+
+
+def state_of(command: Command) -> CommandState:
+    """The walk behind *command*, for containers that make layers and servers."""
+    if not isinstance(command, CommandState):
+        raise TypeError("not a command of a configuration")
+    return command

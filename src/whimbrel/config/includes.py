@@ -1,0 +1,186 @@
+"""Include: the files that an argument names, in httpd's order.
+
+A folder stands for everything in it, sorted by bytes, folders within it included.  Wildcards may stand in any part of the path in 2.4, only in the
+last one in 2.2.  Manual: mod/core.html#include.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from functools import lru_cache
+
+from whimbrel.config.execute import is_directory, root_relative
+from whimbrel.config.model import Included
+from whimbrel.config.reader import Reader, Source
+from whimbrel.errors import ConfigError, Place
+from whimbrel.octets import raw, text
+
+DEFAULT_FILE = "conf/httpd.conf"
+MAX_DEPTH = 128
+MAX_FOLDER_DEPTH = 20
+
+
+def has_wildcards(pattern: str) -> bool:
+    """apr_fnmatch_test: an unescaped ``?`` or ``*``, or a ``[`` with a ``]`` later on."""
+    nesting, at = False, 0
+    while at < len(pattern):
+        char = pattern[at]
+        if char in "?*":
+            return True
+        if char == "\\":
+            at += 1
+            if at >= len(pattern):
+                return False
+        elif char == "[":
+            nesting = True
+        elif char == "]" and nesting:
+            return True
+        at += 1
+    return False
+
+
+def matches(pattern: str, name: str) -> bool:
+    """apr_fnmatch with APR_FNM_PERIOD: a leading dot must be written out."""
+    if name[:1] == "." and pattern[:1] != ".":
+        return False
+    return _compiled(pattern)(name)
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Callable[[str], bool]:
+    found = re.compile(_translated(pattern), re.DOTALL)
+    return lambda name: found.fullmatch(name) is not None
+
+
+def _translated(pattern: str) -> str:
+    out, at = [], 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if char == "*":
+            out.append(".*")
+        elif char == "?":
+            out.append(".")
+        elif char == "[" and (end := pattern.find("]", at + 1)) > 0:
+            out.append(_class(pattern[at:end]))
+            at = end + 1
+        elif char == "\\" and at < len(pattern):
+            out.append(re.escape(pattern[at]))
+            at += 1
+        else:
+            out.append(re.escape(char))
+    return "".join(out)
+
+
+def _class(body: str) -> str:
+    negated = body[:1] in ("!", "^")
+    safe = re.sub(r"([\[&~|^])", r"\\\1", body[negated:])
+    return f"[^{safe}]" if negated else f"[{safe}]"
+
+
+def error_text(problem: OSError) -> str:
+    return os.strerror(problem.errno) if problem.errno else str(problem)
+
+
+class Includer:
+    """One Include or IncludeOptional line at work."""
+
+    def __init__(self, reader: Reader, *, optional: bool, line: int = 0, included_from: Place | None = None) -> None:
+        self.reader, self.optional, self.line, self.included_from = reader, optional, line, included_from
+        self.configuration = reader.configuration
+        old = self.configuration.dialect.version < (2, 4)
+        self._prefix, self._what = ("", "config ") if old else ("Include/IncludeOptional: ", "")
+
+    def include(self, path: str) -> None:
+        """Read all that *path* (absolute) stands for."""
+        if not has_wildcards(path):
+            self._plain(path, 0)
+        elif self.configuration.dialect.version < (2, 4):
+            self._wild_22(path)
+        else:
+            self._wild("/", path.lstrip("/"))
+
+    def _plain(self, path: str, depth: int) -> None:
+        if not is_directory(path):
+            self.read_file(path)
+            return
+        if depth >= MAX_FOLDER_DEPTH:
+            raise ConfigError(f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of {MAX_FOLDER_DEPTH}. "
+                              "You have probably a recursion somewhere.")
+        for name in self._entries(path):
+            self._plain(_joined(path, name), depth + 1)
+
+    def _wild_22(self, path: str) -> None:
+        folder, _slash, pattern = path.rpartition("/")
+        if has_wildcards(folder):
+            raise ConfigError(f"Wildcard patterns not allowed in Include {path}")
+        if not is_directory(folder or "/"):
+            raise ConfigError(f"Include directory '{folder or '/'}' not found")
+        if not has_wildcards(pattern):
+            raise ConfigError(f"Must include a wildcard pattern for Include {path}")
+        for name in self._entries(folder or "/"):
+            if matches(pattern, name):
+                self._plain(_joined(folder or "/", name), 1)
+
+    def _wild(self, folder: str, rest: str) -> None:
+        first, slash, rest = rest.partition("/")
+        if not has_wildcards(first):
+            path = _joined(folder, first)
+            self._wild(path, rest) if slash else self._plain(path, 0)
+            return
+        found = [name for name in self._entries(folder) if matches(first, name)]
+        if slash:
+            found = [name for name in found if is_directory(_joined(folder, name))]
+        if not found and not self.optional:
+            raise ConfigError(f"{self._prefix}No matches for the wildcard '{first}' in '{folder}', failing")
+        for name in found:
+            path = _joined(folder, name)
+            self._wild(path, rest) if slash else self._plain(path, 0)
+
+    def _entries(self, folder: str) -> list[str]:
+        try:
+            return sorted(text(name) for name in os.listdir(raw(folder)))
+        except OSError as problem:
+            if self.optional and isinstance(problem, FileNotFoundError):
+                return []
+            raise ConfigError(f"{self._prefix}Could not open {self._what}directory {folder}: {error_text(problem)}") from None
+
+    def read_main(self, path: str, may_miss: bool) -> None:
+        """Read the configuration file itself; *may_miss*: 2.2 does without the default file where -C or -c gave lines."""
+        if may_miss and path == root_relative(self.configuration.root, DEFAULT_FILE) and not os.path.lexists(raw(path)):
+            return
+        self.read_file(path)
+
+    def read_file(self, path: str) -> None:
+        """Read one file where the Include stands."""
+        try:
+            data = read_regular(path)
+        except FileNotFoundError as problem:
+            if self.optional:
+                return
+            raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None
+        except OSError as problem:
+            if isinstance(problem, NotRegular):
+                self.configuration.warn(f"Access to file {path} denied by server: not a regular file", code="AH00554", level="error")
+            raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None
+        self.configuration.includes.append(Included(path, self.line, self.reader.include_depth))
+        self.reader.include(Source(path, self.reader.lines(data), self.included_from))
+
+
+class NotRegular(OSError):
+    """Something that is no file and no /dev/null."""
+
+
+def read_regular(path: str) -> bytes:
+    """The bytes of a configuration file; NotRegular (EBADF) for a device, pipe or socket other than /dev/null."""
+    with open(raw(path), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) and path != "/dev/null":
+            raise NotRegular(9, os.strerror(9))
+        return file.read()
+
+
+def _joined(folder: str, name: str) -> str:
+    return folder + name if folder[-1:] == "/" else f"{folder}/{name}"

@@ -1,0 +1,159 @@
+"""Reading a whole configuration, in httpd's order: modules that are built in, -C lines, the file, -c lines, execution, virtual hosts, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from whimbrel.catalogue.load import Catalogue, ModuleRow, catalogue
+from whimbrel.catalogue.load import Row as CatalogueRow
+from whimbrel.catalogue.places import Spot, refusal
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import CommandState, root_relative
+from whimbrel.config.includes import Includer
+from whimbrel.config.options import LoadOptions
+from whimbrel.config.reader import COMMAND_LINE, Numbered, Reader, Source
+from whimbrel.dialect import Dialect
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.errors import ConfigError, StartError
+from whimbrel.registry.module import Module
+
+
+def load(options: LoadOptions, modules: tuple[Module, ...], dialect: Dialect) -> Configuration:
+    """Read, execute and complete a configuration; raises ConfigError or StartError with what httpd would print.
+
+    A caller that wants the messages printed before an error calls `new_configuration`, `read` and `complete` itself.
+    """
+    return complete(read(new_configuration(options, modules, dialect)))
+
+
+def new_configuration(options: LoadOptions, modules: tuple[Module, ...], dialect: Dialect) -> Configuration:
+    """A configuration with the modules that the recorded binary of this dialect has built in."""
+    version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
+    known = catalogue_of(dialect)
+    available = {_file_of(m, known): m for m in modules if m.versions & version}
+    configuration = Configuration(options, dialect, available)
+    for row in known.modules:
+        if row.static:
+            add_module(configuration, row)
+    return configuration
+
+
+def catalogue_of(dialect: Dialect) -> Catalogue:
+    return catalogue("2.2" if dialect.version < (2, 4) else "2.4")
+
+
+def _file_of(module: Module, known: Catalogue) -> str:
+    row = known.module(module.name)
+    return row.file if row is not None else module.source.removesuffix(".c")
+
+
+def add_module(configuration: Configuration, row: ModuleRow) -> None:
+    """Load the module of *row*: its file's tables where there is one, and the catalogue's rows for what has no behaviour yet."""
+    module = configuration.available.get(row.file) or Module(name=row.identifier, source=row.source)
+    own = {d.name.lower() for d in module.directives if d.versions & configuration.version}
+    rows = catalogue_of(configuration.dialect).module_rows(row.source)
+    rest = [_without_behaviour(r, row.version) for r in rows if r.name.lower() not in own]
+    configuration.modules.add(module, rest)
+
+
+def _without_behaviour(row: CatalogueRow, version: str) -> AnyDirective:
+    return Directive(name=row.name, args=Args[row.args], where=Where(row.where), apply=_checker(row, version), help=row.help, record=Record.NONE)
+
+
+def _checker(row: CatalogueRow, version: str) -> Callable[[Command, Any, list[str]], None]:
+    def apply(command: Command, _none: None, _words: list[str]) -> None:
+        refused = refusal(row, spot(command), version) if row.outside else None
+        if refused:
+            raise ConfigError(refused)
+        if row.name[0] == "<":
+            command.execute(command.node.children)
+
+    return apply
+
+
+def spot(command: Command) -> Spot:
+    """Where *command* stands, in the catalogue's terms."""
+    sections = [node.name for node in command.node.enclosing()]
+    return Spot(sections, command.methods != -1, bool(command.path) or command.in_htaccess, command.in_virtual_host, command.in_htaccess)
+
+
+def load_module(configuration: Configuration, name: str, path: str) -> None:
+    """LoadModule: raises ConfigError in the words of mod_so and of the dynamic linker."""
+    old = configuration.dialect.version < (2, 4)
+    absolute = root_relative(configuration.root, path)
+    if any(name == known for known, _module in configuration.loaded_by_directive):
+        configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
+        return
+    if _built_in(configuration, name):
+        return
+    shown = absolute if old else path
+    base = path.rpartition("/")[2].removesuffix(".so")
+    row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
+    if row is None or row.static:
+        missing = absolute if old or "/" in path else path
+        raise ConfigError(f"Cannot load {shown} into server: {missing}: cannot open shared object file: No such file or directory")
+    if row.needs and row.needs not in configuration.modules:
+        raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
+    if row.identifier != name:
+        raise ConfigError(f"Can't locate API module structure `{name}' in file {absolute}: {absolute}: undefined symbol: {name}")
+    add_module(configuration, row)
+    configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))
+
+
+def _built_in(configuration: Configuration, name: str) -> bool:
+    """Whether *name* is compiled in: mod_so can't be loaded again, what only some builds have built in is accepted."""
+    row = catalogue_of(configuration.dialect).module(name)
+    if row is None or not row.static or row.source != f"mod_{name.removesuffix('_module')}.c":
+        return False
+    if name == "so_module":
+        raise ConfigError(f"module {name} is built-in and can't be loaded")
+    return True
+
+
+# reading -----------------------------------------------------------------------------------------
+def read(configuration: Configuration) -> Configuration:
+    """Build the tree: the -C lines, the configuration file, the -c lines."""
+    options = configuration.options
+    reader = Reader(CommandState(configuration, configuration.main, configuration.main.defaults))
+    read_lines(reader, options.before)
+    may_miss = configuration.version is Versions.V22 and bool(options.before or options.after)
+    Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
+    _check_mpm(configuration)
+    read_lines(reader, options.after)
+    return configuration
+
+
+def read_lines(reader: Reader, lines: Iterable[str]) -> None:
+    """Read the texts of -C or -c, each a line of its own."""
+    reader.read(Source(COMMAND_LINE, _numbered(lines)), reader.configuration.tree)
+
+
+def _numbered(lines: Iterable[str]) -> Numbered:
+    return _non_blank(enumerate((line.strip() for line in lines), 1))
+
+
+def _non_blank(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in lines if line and line[0] != "#")
+
+
+def _check_mpm(configuration: Configuration) -> None:
+    kinds = {row.identifier: row.kind for row in catalogue_of(configuration.dialect).modules}
+    count = sum(kinds.get(module.name) == "mpm" for module in configuration.modules.modules)
+    if count != 1:
+        what = "No MPM loaded." if not count else "More than one MPM loaded."
+        raise StartError(f"AH00534: {configuration.program}: Configuration error: {what}")
+
+
+# execution and what follows ----------------------------------------------------------------------
+def complete(configuration: Configuration) -> Configuration:
+    """Execute the tree and finish: virtual hosts inherit, sections are put in order, the modules check."""
+    state = CommandState(configuration, configuration.main, configuration.main.defaults)
+    state.walk(configuration.tree)
+    for server in configuration.virtual_hosts:
+        server.inherit(configuration.main)
+    for module in configuration.modules.modules:
+        for step in module.post_config:
+            step(configuration)
+    return configuration

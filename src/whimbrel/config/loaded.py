@@ -1,0 +1,78 @@
+"""The modules that a configuration has loaded, and the one look-up that every line makes: a directive's name to its table rows.
+
+As in httpd the module that was loaded last is asked first, and every module that declares the name executes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from whimbrel.directives.spec import AnyDirective, Args, Record, Versions, Where
+from whimbrel.registry.module import Module
+
+
+class Row:
+    """A directive's row as execution needs it: plain integers, the record it fills, the module it belongs to."""
+
+    __slots__ = ("apply", "args", "exec_on_read", "folder", "help", "implemented", "module", "name", "server", "where")
+
+    def __init__(self, directive: AnyDirective, module: Module, implemented: bool) -> None:
+        self.name, self.args, self.help = directive.name, directive.args, directive.help
+        self.apply: Callable[[Any, Any, list[str]], None] = directive.apply
+        self.where = int(directive.where)
+        self.exec_on_read = bool(self.where & Where.EXEC_ON_READ)
+        self.folder = module.folder_settings if directive.record is Record.FOLDER else None
+        self.server = module.server_settings if directive.record is Record.SERVER else None
+        self.module, self.implemented = module, implemented
+
+    def __repr__(self) -> str:
+        return f"Row({self.name} of {self.module.source}, {Args(self.args).name})"
+
+
+Rows = tuple[Row, ...]
+
+
+class LoadedModules:
+    """Modules in load order, their directives by lower-case name, their providers by group and name."""
+
+    __slots__ = ("_by_name", "_by_spelling", "_providers", "modules", "names", "version")
+
+    def __init__(self, version: Versions) -> None:
+        self.version = version
+        self.modules: list[Module] = []
+        self.names: set[str] = set()
+        self._by_name: dict[str, Rows] = {}
+        self._by_spelling: dict[str, Rows | None] = {}
+        self._providers: dict[tuple[str, str], Any] = {}
+
+    def add(self, module: Module, further: Iterable[AnyDirective] = ()) -> None:
+        """Load *module*; *further* rows are its directives that have no behaviour yet."""
+        self.modules.append(module)
+        self.names |= {module.name, module.source}
+        own = [Row(d, module, True) for d in module.directives if d.versions & self.version]
+        for row in own + [Row(d, module, False) for d in further]:
+            key = row.name.lower()
+            self._by_name[key] = (row, *self._by_name.get(key, ()))
+        for provider in module.providers:
+            if provider.versions & self.version:
+                self._providers[provider.group, provider.name] = provider.value
+        self._by_spelling.clear()
+
+    def rows(self, name: str) -> Rows | None:
+        """The rows for a directive as it is written, those of the module loaded last first; None when nobody declares it."""
+        try:
+            return self._by_spelling[name]
+        except KeyError:
+            found = self._by_spelling[name] = self._by_name.get(name.lower())
+            return found
+
+    def provider(self, group: str, name: str) -> Any:
+        return self._providers.get((group, name))
+
+    def providers(self, group: str) -> dict[str, Any]:
+        """All providers of a group by name, those loaded last winning."""
+        return {name: value for (of, name), value in self._providers.items() if of == group}
+
+    def __contains__(self, module: str) -> bool:
+        return module in self.names

@@ -1,0 +1,62 @@
+"""Errors and start-up messages as httpd prints them.
+
+An error in a line's meaning is two lines (``AH00526: Syntax error on line N of FILE:``, then the reason).  An error met while files are still being
+read is one line with the program's name and every file on the way, outermost first.
+"""
+
+from __future__ import annotations
+
+from whimbrel.config.model import StartMessage
+from whimbrel.config.reader import COMMAND_LINE
+from whimbrel.dialect import Dialect
+from whimbrel.errors import ConfigError, Place, StartError
+
+_ESCAPES = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '"'}
+
+
+def escaped(text: str) -> str:
+    """ap_escape_errorlog_item: control characters, backslashes and bytes above 126 made visible."""
+    return text if text.isascii() and text.isprintable() and "\\" not in text else "".join(map(_shown, text))
+
+
+def _shown(char: str) -> str:
+    known = _ESCAPES.get(char)
+    if known is not None:
+        return known
+    return char if " " <= char <= "~" else f"\\x{ord(char):02x}"
+
+
+def format_error(error: ConfigError | StartError, dialect: Dialect, program: str = "") -> str:
+    """The text that httpd prints for *error*, without a line end; *program* is the name it calls itself."""
+    if isinstance(error, StartError):
+        return "\n".join(escaped(line) for line in error.lines)
+    name = program or ("apache2" if dialect.ah_codes else "httpd")
+    if error.bare or error.place is None:
+        code = f"{error.code}: " if error.place is None and dialect.ah_codes and error.code and error.code != "AH00526" else ""
+        return escaped(f"{code}{name}: {_chain(error.place)}{error.reason}")
+    code = f"{error.code}: " if dialect.ah_codes and error.code else ""
+    return escaped(f"{code}Syntax error on line {error.place.line} of {error.place.path}:") + "\n" + escaped(error.reason).rstrip(" ")
+
+
+def _chain(place: Place | None) -> str:
+    text = ""
+    while place is not None:
+        here = "in -C/-c directive" if place.path == COMMAND_LINE else f"on line {place.line} of {place.path}"
+        text = f"Syntax error {here}: {text}"
+        place = place.included_from
+    return text
+
+
+def format_message(message: StartMessage, dialect: Dialect, *, time: str = "", process: str = "") -> str:
+    """One line of start-up as on standard error; *time* is the text between brackets, *process* ``pid N:tid N``.
+
+    Messages of level ``startup`` have no head at all.
+    """
+    code = f"{message.code}: " if message.code and dialect.ah_codes else ""
+    body = escaped((f"{message.cause}: " if message.cause else "") + code + message.text)
+    if message.level == "startup":
+        return body
+    head = f"[{time}] " if time else ""
+    if not dialect.ah_codes:
+        return f"{head}[{message.level}] {body}"
+    return f"{head}[{message.module}:{message.level}] " + (f"[{process}] " if process else "") + body

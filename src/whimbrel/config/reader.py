@@ -1,0 +1,178 @@
+"""From files to a tree of directives: httpd's ap_build_config.
+
+Directives that are marked EXEC_ON_READ (Include, LoadModule, Define, <IfModule> ...) are executed where they stand, while the file is being read; all
+others become nodes.  Every file, and every <If...> of reading that is true, matches its closing tags on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from whimbrel.config.execute import CommandState
+from whimbrel.config.loaded import Row
+from whimbrel.directives.command import Command
+from whimbrel.directives.node import Node
+from whimbrel.directives.words import expand, getword, undefined_warning
+from whimbrel.errors import ConfigError, Place
+from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, scan, split_name
+
+COMMAND_LINE = "-c/-C directives"
+Numbered = Iterator[tuple[int, str]]
+
+
+class Source:
+    """A text that is being read: its lines are taken one after the other, whoever asks.  *number* is that of the line taken last."""
+
+    __slots__ = ("included_from", "lines", "number", "path")
+
+    def __init__(self, path: str, lines: Numbered, included_from: Place | None = None) -> None:
+        self.path, self.lines, self.included_from = path, lines, included_from
+        self.number = 0
+
+    def place(self) -> Place:
+        return Place(self.path, self.number, self.included_from)
+
+
+def numbered(scanned: Iterable[Scanned]) -> Numbered:
+    """Numbers and texts of scanned lines; blank lines and comments are left out."""
+    for _start, _end, number, text in scanned:
+        if text and text[0] != "#":
+            yield number, text
+
+
+class Reader:
+    """Reads texts into one tree.  *state* is what EXEC_ON_READ directives see; it also holds the configuration."""
+
+    def __init__(self, state: CommandState) -> None:
+        self.state = state
+        self.configuration = state.configuration
+        old = state.configuration.dialect.version < (2, 4)
+        self.rules: LineRules = V22_LINES if old else V24_LINES
+        self._keeps_spelling = old
+        self._variables = {} if old else state.configuration.variables
+        self._environment = state.configuration.options.environment
+        self.source = Source("", iter(()))
+        self.include_depth = 0
+        self._nodes: list[Node] = self.configuration.tree
+        self._parent: Node | None = None
+        state.reader = self
+
+    def lines(self, data: bytes) -> Numbered:
+        return numbered(scan(data.decode("latin-1"), self.rules))
+
+    def read(self, source: Source, nodes: list[Node], parent: Node | None = None) -> None:
+        """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see `messages.format_error`."""
+        outer, self.source = self.source, source
+        try:
+            left = self._block(source, nodes, parent, None)
+        finally:
+            self.source = outer
+        if left:
+            open_ones = [f"{n.place.path}:{n.place.line}: {n.name}> was not closed." for n in left]
+            raise ConfigError("\n".join(open_ones), left[-1].place, bare=True)
+
+    def block(self, container: str) -> None:
+        """Read on to the closing tag of *container* (``<IfModule``): the true case of a container of reading."""
+        self._block(self.source, self._nodes, self._parent, f"{container[1:]}>".lower())
+
+    def _block(self, source: Source, nodes: list[Node], parent: Node | None, closing: str | None) -> list[Node]:
+        """Read lines until *closing* or the end; returns the sections that are still open, innermost first."""
+        outermost, path, via, rows_of = parent, source.path, source.included_from, self.configuration.modules.rows
+        opened: list[tuple[Node, list[Node]]] = []
+        for number, line in source.lines:
+            source.number = number
+            if closing is not None and not opened and line[:2] == "</" and line[2:].lower() == closing:
+                return []
+            name, args = split_name(self.expanded(line) if "${" in line else line)
+            if not name:
+                continue
+            rows = rows_of(name)
+            if rows is not None:
+                if not self._keeps_spelling:
+                    name = rows[0].name
+                if rows[0].exec_on_read:
+                    self._execute(Node(name, args, Place(path, number, via), parent), rows, nodes, parent)
+                    continue
+            if name[0] != "<":
+                nodes.append(Node(name, args, Place(path, number, via), parent))
+            elif name[1:2] != "/":
+                node = Node(name, args, Place(path, number, via), parent)
+                nodes.append(node)
+                opened.append((node, nodes))
+                parent, nodes = node, node.children
+            else:
+                self._check_closing(name, opened[-1][0] if opened else None)
+                nodes = opened.pop()[1]
+                parent = opened[-1][0] if opened else outermost
+        return [node for node, _nodes in reversed(opened)]
+
+    def _check_closing(self, tag: str, open_one: Node | None) -> None:
+        place = self.source.place()
+        if open_one is None:
+            raise ConfigError(f"{tag} without matching <{tag[2:]} section", place, bare=True)
+        if tag[-1] != ">":
+            raise ConfigError(f"{tag}> directive missing closing '>'", place, bare=True)
+        if tag[2:-1].lower() != open_one.name[1:].lower():
+            raise ConfigError(f"Expected </{open_one.name[1:]}> but saw {tag}", place, bare=True)
+
+    def _execute(self, node: Node, rows: tuple[Row, ...], nodes: list[Node], parent: Node | None) -> None:
+        """Execute a directive of reading; what it reads (Include, a true <If...>) goes to *nodes*."""
+        outer = self._nodes, self._parent
+        self._nodes, self._parent = nodes, parent
+        try:
+            self.state.invoke_all(node, rows)
+        except ConfigError as problem:
+            if problem.place is None:
+                problem.place = node.place
+            problem.bare = True
+            raise
+        finally:
+            self._nodes, self._parent = outer
+
+    def include(self, source: Source) -> None:
+        """Read *source* where the directive that is being executed stands."""
+        self.read(source, self._nodes, self._parent)
+
+    def current(self) -> tuple[list[Node], Node | None]:
+        """The list that is being filled and the section it belongs to."""
+        return self._nodes, self._parent
+
+    def soak(self, container: str) -> None:
+        """Skip to the closing tag of *container*: the false case.  Only nesting is looked at, in the words of ap_soak_end_container."""
+        waiting = [container]
+        for number, line in self.source.lines:
+            self.source.number = number
+            if line[0] != "<" and line[0] not in "\"'":
+                continue
+            word, rest = getword(line)
+            if word[:2] == "</":
+                if word[2:-1].lower() != waiting[-1][1:].lower():
+                    raise ConfigError(f"Expected </{waiting[-1][1:]}> but saw {word[:-1]}>", None)
+                waiting.pop()
+                if not waiting:
+                    return
+            elif word[:1] == "<":
+                waiting.append(word[:-1] if not rest and word[-1:] == ">" else word)
+        raise ConfigError(f"Expected </{waiting[-1][1:]}> before end of configuration", None)
+
+    def expanded(self, line: str) -> str:
+        """*line* with its ``${NAME}`` replaced; 2.4 warns about unknown names (AH00111)."""
+        return expand(line, self._look_up, self._undefined)
+
+    def _look_up(self, name: str) -> str | None:
+        value = self._variables.get(name.lower())
+        return self._environment.get(name) if value is None else value
+
+    def _undefined(self, name: str) -> None:
+        if not self._keeps_spelling:
+            code, _colon, text = undefined_warning(name).partition(": ")
+            self.configuration.warn(text, code=code)
+
+
+def reading(command: Command) -> Reader:
+    """The reader that executes *command*; only directives marked EXEC_ON_READ have one."""
+    if not isinstance(command, CommandState) or command.reader is None:
+        raise TypeError("not while the configuration is being read")
+    reader: Reader = command.reader
+    return reader
+

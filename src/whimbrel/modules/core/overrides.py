@@ -1,0 +1,194 @@
+"""What may stand in .htaccess files and which Options are on: AllowOverride, AllowOverrideList, AccessFileName, Options.
+
+Manual: mod/core.html; the wording of errors is httpd's.
+"""
+
+from __future__ import annotations
+
+from whimbrel.config.core import (
+    OPT_ALL,
+    OPT_EXECCGI,
+    OPT_INC_WITH_EXEC,
+    OPT_INCLUDES,
+    OPT_INDEXES,
+    OPT_MULTI,
+    OPT_NONE,
+    OPT_SYM_LINKS,
+    OPT_SYM_OWNER,
+    OPT_UNSET,
+    CoreFolder,
+    CoreServer,
+    Options,
+)
+from whimbrel.config.execute import state_of
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.words import getword
+from whimbrel.directives.words import words as split_words
+from whimbrel.errors import ConfigError
+from whimbrel.modules.setters import Not, check_context
+from whimbrel.registry.settings import UNSET
+
+OPTIONS = {
+    "indexes": OPT_INDEXES, "includes": OPT_INCLUDES | OPT_INC_WITH_EXEC, "includesnoexec": OPT_INCLUDES, "followsymlinks": OPT_SYM_LINKS,
+    "symlinksifownermatch": OPT_SYM_OWNER, "execcgi": OPT_EXECCGI, "multiviews": OPT_MULTI, "runscripts": OPT_MULTI | OPT_EXECCGI,
+    "none": OPT_NONE, "all": OPT_ALL,
+}
+CLASSES = {
+    "limit": int(Where.OR_LIMIT), "options": int(Where.OR_OPTIONS), "fileinfo": int(Where.OR_FILEINFO), "authconfig": int(Where.OR_AUTHCFG),
+    "indexes": int(Where.OR_INDEXES),
+}
+NONFATAL = {
+    "override": int(Where.NONFATAL_OVERRIDE), "unknown": int(Where.NONFATAL_UNKNOWN), "all": int(Where.NONFATAL_OVERRIDE | Where.NONFATAL_UNKNOWN),
+}
+
+
+# Options -----------------------------------------------------------------------------------------
+def set_options(command: Command, conf: CoreFolder, words: list[str]) -> None:
+    """Options: plain words replace, signed words change what is on outside.  2.2 lets them be mixed."""
+    now = conf.options if conf.options is not UNSET else Options()
+    value, added, removed = now.value, now.added, now.removed
+    signs = _Signs(mixed=command.dialect.options_mixed_signs)
+    text = words[0]
+    while text:
+        word, text = getword(text)
+        action, word, clears = signs.next(word)
+        bits = _known_option(word)
+        signs.check_whole(word)
+        if command.override_options & bits != bits:
+            raise ConfigError(f"Option {word} not allowed here")
+        if clears:
+            value = OPT_NONE
+        if action == "-":
+            value, added, removed = value & ~bits, added & ~bits, removed | bits
+        elif action == "+":
+            value, added, removed = value | bits, added | bits, removed & ~bits
+        else:
+            value |= bits
+    conf.options = Options(value, added, removed)
+
+
+class _Signs:
+    """Whether the words so far had signs, and what 2.4 says about mixtures."""
+
+    def __init__(self, *, mixed: bool) -> None:
+        self.mixed = mixed
+        self.first, self.signed, self.whole, self.plain_seen = True, False, False, False
+
+    def next(self, word: str) -> tuple[str, str, bool]:
+        """The sign, the word without it, and whether this word clears what was on."""
+        self.was_first, self.first = self.first, False
+        action = word[:1] if word[:1] in ("+", "-") and word else ""
+        if self.mixed:
+            clears = not action and not self.plain_seen
+            self.plain_seen = self.plain_seen or not action
+            return action, word[len(action):], clears
+        if action:
+            if not self.signed and not self.was_first and not self.whole:
+                raise ConfigError("Either all Options must start with + or -, or no Option may.")
+            self.signed = True
+        elif not self.was_first and self.signed:
+            raise ConfigError("Either all Options must start with + or -, or no Option may.")
+        return action, word[len(action):], self.was_first and not action
+
+    def check_whole(self, word: str) -> None:
+        """2.4: None and All come first and without sign."""
+        lower = word.lower()
+        if self.mixed or lower not in ("none", "all"):
+            return
+        name = "None" if lower == "none" else "All"
+        if not self.was_first:
+            raise ConfigError("'Options None' must be the first Option given." if name == "None" else "'Options All' must be the first option given.")
+        if self.signed:
+            raise ConfigError(f"You may not use 'Options +{name}' or 'Options -{name}'.")
+        self.whole = True
+
+
+def _known_option(word: str) -> int:
+    bits = OPTIONS.get(word.lower())
+    if bits is None:
+        raise ConfigError(f"Illegal option {word}")
+    return bits
+
+
+# AllowOverride -----------------------------------------------------------------------------------
+def set_allow_override(command: Command, conf: CoreFolder, words: list[str]) -> None:
+    """AllowOverride: class bits, Options=LIST, Nonfatal=KIND."""
+    _useless(command, f"Useless use of AllowOverride in line {command.place.line} of {command.place.path}.", "AH00114")
+    check_context(command, Not.HTACCESS if command.dialect.version >= (2, 4) else Not.LIMIT)
+    override = nonfatal = 0
+    for word in split_words(words[0]):
+        key, equals, value = word.partition("=")
+        lower = key.lower()
+        if lower == "nonfatal" and command.dialect.version >= (2, 4):
+            if not equals:
+                raise ConfigError(f"=Override, =Unknown or =All expected after {key}")
+            nonfatal |= NONFATAL.get(value.lower(), 0)
+        elif lower in CLASSES:
+            override |= CLASSES[lower]
+            if lower == "options":
+                conf.override_options = _allowed_options(command, value) if equals else OPT_ALL
+        elif lower in ("none", "all"):
+            override, nonfatal = int(Where.OR_ALL) if lower == "all" else 0, 0
+        else:
+            raise ConfigError(f"Illegal override option {key}")
+    conf.override, conf.nonfatal = override, nonfatal
+
+
+def _allowed_options(command: Command, text: str) -> int:
+    """The Options of ``Options=LIST``; an unknown one is an error in 2.4 and ends the list in 2.2."""
+    bits = OPT_NONE
+    for word in filter(None, text.split(",")):
+        known = OPTIONS.get(word.lower())
+        if known is None:
+            if command.dialect.lenient_values:
+                break
+            raise ConfigError(f"Illegal option {word}")
+        bits |= known
+    return bits & ~OPT_UNSET
+
+
+def set_allow_override_list(command: Command, conf: CoreFolder, words: list[str]) -> None:
+    """AllowOverrideList: names of directives that .htaccess may hold besides those of AllowOverride."""
+    place = f"{command.place.path}:{command.place.line}"
+    _useless(command, f"Useless use of AllowOverrideList at {place}", "AH00115")
+    check_context(command, Not.HTACCESS)
+    known, names = state_of(command).configuration.modules, set()
+    for word in words:
+        if word.lower() == "none":
+            if len(words) != 1:
+                raise ConfigError("'None' not allowed with other directives in AllowOverrideList")
+            break
+        rows = known.rows(word)
+        if rows is None:
+            command.warn(f"Discarding unrecognized directive `{word}' in AllowOverrideList at {place}", code="AH00116")
+        elif not any(row.where & (Where.OR_ALL | Where.ACCESS_CONF) for row in rows):
+            command.warn(f"Discarding directive `{word}' not allowed in AllowOverrideList at {place}", code="AH02304")
+        else:
+            names.add(word.lower())
+    conf.override_list = frozenset(names)
+
+
+def _useless(command: Command, text: str, code: str) -> None:
+    try:
+        check_context(command, Not.LOCATION | Not.FILES)
+    except ConfigError:
+        command.warn(text, code=code)
+
+
+def set_access_names(command: Command, conf: CoreServer, words: list[str]) -> None:
+    """AccessFileName: the names of .htaccess files, in the order in which they are looked for."""
+    check_context(command, Not.DIR_CONTEXT)
+    conf.access_names = split_words(words[0])
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(name="AccessFileName", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=set_access_names, record=Record.SERVER,
+              help="Name(s) of per-directory config files (default: .htaccess)"),
+    Directive(name="AllowOverride", args=Args.RAW_ARGS, where=Where.ACCESS_CONF, apply=set_allow_override,
+              help="Controls what groups of directives can be configured by per-directory config files"),
+    Directive(name="AllowOverrideList", args=Args.TAKE_ARGV, where=Where.ACCESS_CONF, apply=set_allow_override_list, versions=Versions.V24,
+              help="Controls what individual directives can be configured by per-directory config files"),
+    Directive(name="Options", args=Args.RAW_ARGS, where=Where.OR_OPTIONS, apply=set_options,
+              help="Set a number of attributes for a given directory"),
+)

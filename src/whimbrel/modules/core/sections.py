@@ -1,0 +1,281 @@
+"""The core's containers of settings: <Directory>, <Files>, <Location>, their Match forms, <VirtualHost>, <Limit>, <If>.
+
+Manual: sections.html, mod/core.html.  A container makes a layer, executes what it holds for that layer, and adds it to its server or section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.config.addresses import Unresolved, virtual_addresses
+from whimbrel.config.core import CoreFolder
+from whimbrel.config.execute import IN_SECTION, CommandState, root_relative, state_of, working_directory
+from whimbrel.config.includes import has_wildcards
+from whimbrel.config.model import Layer, Section, SectionKind, Server
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.words import getword
+from whimbrel.errors import ConfigError
+from whimbrel.modules.setters import Not, check_context
+from whimbrel.registry.methods import INVALID
+from whimbrel.registry.settings import UNSET
+
+
+def container_text(command: Command, words: list[str]) -> str:
+    """The arguments before the closing bracket; raises where the bracket or the arguments are missing."""
+    text = _before_bracket(command, words)
+    if not text:
+        raise ConfigError(f"{command.name}> directive requires additional arguments")
+    return text
+
+
+def _before_bracket(command: Command, words: list[str]) -> str:
+    text, bracket, _rest = words[0].rpartition(">")
+    if not bracket:
+        raise ConfigError(f"{command.name}> directive missing closing '>'")
+    return text
+
+
+def _no_more(command: Command, rest: str) -> None:
+    if rest:
+        raise ConfigError(f"Multiple {command.name}> arguments not (yet) supported.")
+
+
+def _section(kind: SectionKind, state: CommandState) -> Section:
+    return Section(kind, "", Layer(kind, state.node.place))
+
+
+def _set_regex(section: Section, state: CommandState, pattern: str) -> None:
+    section.pattern, section.regex = pattern, state.regex(pattern)
+
+
+def set_directory(command: Command, _none: None, words: list[str]) -> None:
+    """<Directory>: a path made canonical and ending in a slash, or ``~`` and an expression."""
+    state = state_of(command)
+    check_context(command, Not.DIR_CONTEXT)
+    path, rest = getword(container_text(command, words))
+    section = _section(SectionKind.DIRECTORY, state)
+    if path == "~":
+        path, rest = getword(rest)
+        _set_regex(section, state, path)
+    elif path != "/":
+        path = root_relative(working_directory(), path).rstrip("/") + "/"
+    _finish_directory(command, section, path, rest)
+
+
+def set_directory_match(command: Command, _none: None, words: list[str]) -> None:
+    state = state_of(command)
+    check_context(command, Not.DIR_CONTEXT)
+    pattern, rest = getword(container_text(command, words))
+    section = _section(SectionKind.DIRECTORY_MATCH, state)
+    _set_regex(section, state, pattern)
+    _finish_directory(command, section, pattern, rest)
+
+
+def _finish_directory(command: Command, section: Section, path: str, rest: str) -> None:
+    state = state_of(command)
+    section.pattern = path
+    section.fnmatch = has_wildcards(path)
+    section.components = 0 if path == "/" else path.count("/")
+    state.execute_in(section.layer, path, IN_SECTION)
+    state.current_server.directories.append(section)
+    _no_more(command, rest)
+
+
+def set_location(command: Command, _none: None, words: list[str]) -> None:
+    """<Location>: a URL path as written, or ``~`` and an expression."""
+    state = state_of(command)
+    check_context(command, Not.DIR_CONTEXT)
+    path, rest = getword(container_text(command, words))
+    section = _section(SectionKind.LOCATION, state)
+    if path == "~":
+        path, rest = getword(rest)
+        _set_regex(section, state, path)
+    _finish_location(command, section, path, rest)
+
+
+def set_location_match(command: Command, _none: None, words: list[str]) -> None:
+    state = state_of(command)
+    check_context(command, Not.DIR_CONTEXT)
+    pattern, rest = getword(container_text(command, words))
+    section = _section(SectionKind.LOCATION_MATCH, state)
+    _set_regex(section, state, pattern)
+    _finish_location(command, section, pattern, rest)
+
+
+def _finish_location(command: Command, section: Section, path: str, rest: str) -> None:
+    state = state_of(command)
+    section.pattern = path
+    section.fnmatch = has_wildcards(path)
+    state.execute_in(section.layer, path, IN_SECTION)
+    state.current_server.locations.append(section)
+    _no_more(command, rest)
+
+
+def set_files(command: Command, outer: CoreFolder, words: list[str]) -> None:
+    """<Files>: a file name, wildcards allowed, or ``~`` and an expression; stays in the section that it stands in."""
+    state = state_of(command)
+    check_context(command, Not.LIMIT | Not.LOCATION)
+    path, rest = getword(container_text(command, words))
+    section = _section(SectionKind.FILES, state)
+    if path == "~":
+        path, rest = getword(rest)
+        _set_regex(section, state, path)
+    else:
+        path = _canonical(path)
+    _finish_files(command, outer, section, path, rest)
+
+
+def set_files_match(command: Command, outer: CoreFolder, words: list[str]) -> None:
+    state = state_of(command)
+    check_context(command, Not.LIMIT | Not.LOCATION)
+    pattern, rest = getword(container_text(command, words))
+    section = _section(SectionKind.FILES_MATCH, state)
+    _set_regex(section, state, pattern)
+    _finish_files(command, outer, section, pattern, rest)
+
+
+def _finish_files(command: Command, outer: CoreFolder, section: Section, path: str, rest: str) -> None:
+    state = state_of(command)
+    section.pattern = path
+    section.fnmatch = has_wildcards(path)
+    state.execute_in(section.layer, path, None if state.path else IN_SECTION)
+    outer.files = [*([] if outer.files is UNSET else outer.files), section]
+    _no_more(command, rest)
+
+
+def _canonical(path: str) -> str:
+    """A relative path without ``.``, ``..`` and doubled slashes."""
+    return path if "/" not in path and path not in (".", "..") else root_relative("/", path).lstrip("/" if path[:1] != "/" else "")
+
+
+# <If> --------------------------------------------------------------------------------------------
+def conditional(kind: SectionKind) -> Callable[[Command, CoreFolder, list[str]], None]:
+    """The setter of <If>, <ElseIf> or <Else>; the condition is kept as text."""
+    def apply(command: Command, outer: CoreFolder, words: list[str]) -> None:
+        state = state_of(command)
+        check_context(command, Not.LIMIT)
+        condition, rest = _condition(command, kind, words)
+        section = Section(kind, "*If", Layer(kind, state.node.place), condition=condition)
+        state.execute_in(section.layer, "*If", None if state.in_htaccess else IN_SECTION)
+        before = [] if outer.ifs is UNSET else outer.ifs
+        if kind is not SectionKind.IF and (not before or before[-1].kind is SectionKind.ELSE):
+            raise ConfigError("<Else> or <ElseIf> section without previous <If> or <ElseIf> section in same scope")
+        outer.ifs = [*before, section]
+        if rest:
+            raise ConfigError(f"Multiple {command.name}> arguments not supported.")
+
+    return apply
+
+
+def _condition(command: Command, kind: SectionKind, words: list[str]) -> tuple[str, str]:
+    text = _before_bracket(command, words)
+    if kind is SectionKind.ELSE:
+        if text:
+            raise ConfigError("<Else> does not take an argument")
+        return "", ""
+    if not text:
+        raise ConfigError(f"{command.name}> directive requires additional arguments")
+    return getword(text)
+
+
+# <Limit> -----------------------------------------------------------------------------------------
+def set_limit(command: Command, _none: None, words: list[str]) -> None:
+    _limit(command, words, except_these=False)
+
+
+def set_limit_except(command: Command, _none: None, words: list[str]) -> None:
+    _limit(command, words, except_these=True)
+
+
+def _limit(command: Command, words: list[str], *, except_these: bool) -> None:
+    old = command.dialect.version < (2, 4)
+    if old:
+        check_context(command, Not.LIMIT)
+    text, mask = container_text(command, words), 0
+    while text:
+        method, text = getword(text)
+        mask |= 1 << _method_number(command, method, old, except_these)
+    if except_these:
+        mask = ~mask
+    if not old:
+        if not command.methods & mask:
+            raise ConfigError(f"{command.name}> directive excludes all methods")
+        if command.methods & mask == command.methods:
+            raise ConfigError(f"{command.name}> directive specifies methods already excluded")
+    command.execute(command.node.children, methods=command.methods & mask)
+
+
+def _method_number(command: Command, method: str, old: bool, except_these: bool) -> int:
+    methods = state_of(command).configuration.methods
+    if method == "TRACE" and not except_these:
+        raise ConfigError("TRACE cannot be controlled by <Limit>" + ("" if old else ", see TraceEnable"))
+    number = methods.number(method)
+    if number == INVALID:
+        if command.in_htaccess and not old:
+            raise ConfigError(f"Could not register method '{method}' for {command.name} from .htaccess configuration")
+        number = methods.register(method)
+    return number
+
+
+# <VirtualHost> -----------------------------------------------------------------------------------
+def set_virtual_host(command: Command, _none: None, words: list[str]) -> None:
+    """<VirtualHost>: a server of its own; addresses that don't resolve are left out with a message."""
+    state = state_of(command)
+    check_context(command, Not.GLOBAL_ONLY)
+    text = container_text(command, words)
+    if state.current_server.is_virtual:
+        raise ConfigError("<VirtualHost> doesn't nest!")
+    main = state.current_server
+    server = Server(place=state.node.place, is_virtual=True, port=main.port, admin="")
+    while text:
+        word, text = getword(text)
+        add_addresses(state, word, server.port, server.addresses)
+    if server.addresses and server.addresses[0].port:
+        server.port = server.addresses[0].port
+    state.configuration.prepare_defaults(server)
+    state.configuration.virtual_hosts.append(server)
+    state.execute_server(server)
+
+
+def add_addresses(state: CommandState, word: str, port: int, to: list[Any]) -> None:
+    """Add what *word* of <VirtualHost> or NameVirtualHost stands for; an unknown name only gives a message."""
+    if not word:
+        return
+    try:
+        to.extend(virtual_addresses(word, port, old=state.dialect.version < (2, 4)))
+    except Unresolved as problem:
+        state.configuration.warn(f"Could not resolve host name {problem.host} -- ignoring!", code="AH00547", level="error", cause=problem.reason)
+
+
+def _row(name: str, apply: Callable[[Command, Any, list[str]], None], where: Where, text: str, record: Record = Record.NONE,
+         versions: Versions = Versions.BOTH) -> AnyDirective:
+    return Directive(name=name, args=Args.RAW_ARGS, where=where, apply=apply, help=text, record=record, versions=versions)
+
+
+_LIMITS = Where.OR_LIMIT | Where.OR_AUTHCFG
+_IF_HELP = "Container for directives to be conditionally applied"
+_DIRECTORY_HELP = "Container for directives affecting resources located in the specified directories"
+_LOCATION_HELP = "Container for directives affecting resources accessed through the specified URL paths"
+_FILES_HELP = "Container for directives affecting files matching specified patterns"
+_LIMIT_HELP = "Container for authentication directives when accessed using specified HTTP methods"
+_EXCEPT_HELP = "Container for authentication directives to be applied when any HTTP method other than those specified is used to access the resource"
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    _row("<Directory", set_directory, Where.RSRC_CONF, _DIRECTORY_HELP),
+    _row("<Location", set_location, Where.RSRC_CONF, _LOCATION_HELP),
+    _row("<VirtualHost", set_virtual_host, Where.RSRC_CONF,
+         "Container to map directives to a particular virtual host, takes one or more host addresses"),
+    _row("<Files", set_files, Where.OR_ALL, _FILES_HELP, Record.FOLDER),
+    _row("<Limit", set_limit, _LIMITS, _LIMIT_HELP, versions=Versions.V24),
+    _row("<LimitExcept", set_limit_except, _LIMITS, _EXCEPT_HELP, versions=Versions.V24),
+    _row("<Limit", set_limit, Where.OR_ALL, _LIMIT_HELP, versions=Versions.V22),
+    _row("<LimitExcept", set_limit_except, Where.OR_ALL, _EXCEPT_HELP, versions=Versions.V22),
+    _row("<DirectoryMatch", set_directory_match, Where.RSRC_CONF, _DIRECTORY_HELP),
+    _row("<LocationMatch", set_location_match, Where.RSRC_CONF, _LOCATION_HELP),
+    _row("<FilesMatch", set_files_match, Where.OR_ALL, _FILES_HELP, Record.FOLDER),
+    _row("<If", conditional(SectionKind.IF), Where.OR_ALL, _IF_HELP, Record.FOLDER, Versions.V24),
+    _row("<ElseIf", conditional(SectionKind.ELSE_IF), Where.OR_ALL, _IF_HELP, Record.FOLDER, Versions.V24),
+    _row("<Else", conditional(SectionKind.ELSE), Where.OR_ALL, _IF_HELP, Record.FOLDER, Versions.V24),
+)

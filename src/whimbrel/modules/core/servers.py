@@ -1,0 +1,92 @@
+"""How a server is named and where its documents are: ServerName, ServerAlias, ServerPath, DocumentRoot, NameVirtualHost.
+
+Manual: vhosts/, mod/core.html.
+"""
+
+from __future__ import annotations
+
+import re
+
+from whimbrel.config.core import CoreServer
+from whimbrel.config.execute import is_directory, state_of
+from whimbrel.config.includes import has_wildcards
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Where
+from whimbrel.directives.words import words as split_words
+from whimbrel.errors import ConfigError
+from whimbrel.modules.core.sections import add_addresses
+from whimbrel.modules.setters import Not, check_context
+
+
+def set_server_name(command: Command, _none: None, words: list[str]) -> None:
+    """ServerName [scheme://]host[:port]."""
+    check_context(command, Not.DIR_CONTEXT)
+    server, text = state_of(command).current_server, words[0]
+    if has_wildcards(text) and command.dialect.version >= (2, 4):
+        raise ConfigError(f'Invalid ServerName "{text}" use ServerAlias to set multiple server names.')
+    scheme, separator, rest = text.partition("://")
+    if separator:
+        server.scheme, text = scheme.lower(), rest
+    host, colon, port = text.partition(":")
+    server.name, server.port = host, 0
+    if colon:
+        server.port = leading_number(port)
+        if not 0 < server.port < 65536:
+            server.port = 0
+            raise ConfigError(f'The port number "{words[0]}" is outside the appropriate range (i.e., 1..65535).')
+
+
+def leading_number(text: str) -> int:
+    """C's atoi."""
+    found = re.match(r"\s*([+-]?[0-9]+)", text)
+    return int(found[1]) if found else 0
+
+
+def set_server_alias(command: Command, _none: None, words: list[str]) -> None:
+    """ServerAlias: more names, ``*`` and ``?`` allowed."""
+    server = state_of(command).current_server
+    if not server.is_virtual:
+        raise ConfigError("ServerAlias only used in <VirtualHost>")
+    for name in split_words(words[0]):
+        (server.wild_names if "*" in name or "?" in name else server.names).append(name)
+
+
+def set_server_path(command: Command, _none: None, words: list[str]) -> None:
+    check_context(command, Not.DIR_CONTEXT)
+    state_of(command).current_server.path = words[0]
+
+
+def set_document_root(command: Command, conf: CoreServer, words: list[str]) -> None:
+    """DocumentRoot: must exist for the main server; a virtual host only gets a warning."""
+    check_context(command, Not.DIR_CONTEXT)
+    path = command.server_path(words[0])
+    if not is_directory(path):
+        if not command.in_virtual_host:
+            raise ConfigError("DocumentRoot must be a directory" if command.dialect.version < (2, 4) else
+                              f"DocumentRoot '{path}' is not a directory, or is not readable")
+        command.warn(f"Warning: DocumentRoot [{path}] does not exist", code="AH00112", level="startup")
+    conf.document_root = path
+
+
+def set_name_virtual_host(command: Command, _none: None, words: list[str]) -> None:
+    """NameVirtualHost: 2.4 only says that it has no effect."""
+    state = state_of(command)
+    if not command.dialect.name_virtual_host:
+        place = f"{command.place.path}:{command.place.line}"
+        command.warn(f"NameVirtualHost has no effect and will be removed in the next release {place}", code="AH00548", level="startup")
+        return
+    add_addresses(state, words[0], state.current_server.port, state.configuration.name_virtual_hosts)
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(name="DocumentRoot", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_document_root, record=Record.SERVER,
+              help="Root directory of the document tree"),
+    Directive(name="ServerName", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_server_name, record=Record.NONE,
+              help="The hostname and port of the server"),
+    Directive(name="ServerAlias", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=set_server_alias, record=Record.NONE,
+              help="A name or names alternately used to access the server"),
+    Directive(name="ServerPath", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_server_path, record=Record.NONE,
+              help="The pathname the server can be reached at"),
+    Directive(name="NameVirtualHost", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_name_virtual_host, record=Record.NONE,
+              help="A numeric IP address:port, or the name of a host"),
+)

@@ -1,0 +1,51 @@
+"""mod_so: LoadModule and LoadFile.
+
+The base name of the file chooses the module, whatever its folder; the identifier must be that module's.  Manual: mod/mod_so.html.
+"""
+
+from __future__ import annotations
+
+import os
+
+from whimbrel.config.execute import root_relative
+from whimbrel.config.load import load_module
+from whimbrel.config.reader import reading
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.errors import ConfigError
+from whimbrel.octets import raw
+from whimbrel.registry.module import Module
+
+ON_READ = Where.RSRC_CONF | Where.EXEC_ON_READ
+
+
+def set_load_module(command: Command, _none: None, words: list[str]) -> None:
+    load_module(reading(command).configuration, words[0], words[1])
+
+
+def set_load_file(command: Command, _none: None, words: list[str]) -> None:
+    """LoadFile: no library can be of use here; one that exists is accepted."""
+    configuration = reading(command).configuration
+    shown = missing_library(configuration.root, words[0], old=command.dialect.version < (2, 4))
+    if shown:
+        raise ConfigError(f"Cannot load {words[0]} into server: {shown}: cannot open shared object file: No such file or directory")
+
+
+def missing_library(root: str, name: str, *, old: bool) -> str:
+    """The path that the dynamic linker complains of when there is no such file, "" when there is one."""
+    path = root_relative(root, name)
+    if os.path.isfile(raw(path)):
+        return ""
+    return path if old or "/" in name else name
+
+
+MODULE = Module(
+    name="so_module",
+    source="mod_so.c",
+    directives=(
+        Directive(name="LoadModule", args=Args.TAKE2, where=ON_READ, apply=set_load_module, record=Record.NONE,
+                  help="a module name and the name of a shared object file to load it from"),
+        Directive(name="LoadFile", args=Args.ITERATE, where=ON_READ, apply=set_load_file, record=Record.NONE,
+                  help="shared object file or library to load into the server at runtime"),
+    ),
+)
