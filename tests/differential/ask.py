@@ -1,0 +1,86 @@
+"""Requests as bytes, answers as what counts of them."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import io
+import re
+import socket
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+IGNORED = {"date", "server"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request on a connection of its own; *user* is NAME:PASSWORD, *source* the client's address."""
+
+    path: str
+    method: str = "GET"
+    headers: dict[str, str] = field(default_factory=dict)
+    user: str = ""
+    source: str = "127.0.0.1"
+    version: str = "HTTP/1.1"
+
+    def octets(self) -> bytes:
+        """The bytes on the wire."""
+        fields = {"Host": "localhost", "Connection": "close", **self.headers}
+        if self.user:
+            fields["Authorization"] = "Basic " + base64.b64encode(self.user.encode()).decode()
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        return f"{self.method} {self.path} {self.version}\r\n{head}\r\n".encode("latin-1")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What must be the same: status line, headers in the order of their names, body."""
+
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    body: str
+
+
+class Wire(io.BytesIO):
+    """Received bytes in the shape of a socket, for http.client to read."""
+
+    def makefile(self, *_: Any) -> Wire:
+        return self
+
+
+def fetch(port: int, request: Request) -> bytes:
+    """Everything that the server sends until it closes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(request.source, 0)) as connection:
+        connection.sendall(request.octets())
+        parts = []
+        while data := connection.recv(65536):
+            parts.append(data)
+    return b"".join(parts)
+
+
+def comparable(name: str, value: str) -> tuple[str, str]:
+    """A header as it counts: Allow in one order (httpd's is that of a hash)."""
+    return name.lower(), ",".join(sorted(value.replace(" ", "").split(","))) if name.lower() == "allow" else value
+
+
+def ask(port: int, request: Request) -> Answer:
+    """The answer to one request, with what differs between two servers made equal: the port, a random boundary."""
+    data = fetch(port, request).replace(str(port).encode(), b"%PORT")
+    response = http.client.HTTPResponse(cast(socket.socket, Wire(data)), method=request.method)
+    response.begin()
+    headers = sorted(comparable(n, v) for n, v in response.getheaders() if n.lower() not in IGNORED)
+    try:
+        body = response.read().decode("latin-1")
+    except http.client.IncompleteRead as short:
+        body = "(cut short) " + short.partial.decode("latin-1")
+    answer = Answer(response.status, response.reason, tuple(headers), body)
+    boundary = re.search(r"multipart/byteranges; boundary=(\w+)", response.getheader("Content-Type") or "")
+    return unbounded(answer, boundary[1]) if boundary else answer
+
+
+def unbounded(answer: Answer, boundary: str) -> Answer:
+    """A multipart answer without its boundary, a random number of 13 to 16 digits, and without the length that depends on it."""
+    headers = ((n, v.replace(boundary, "%BOUNDARY%")) for n, v in answer.headers if n != "content-length")
+    return replace(answer, headers=tuple(headers), body=answer.body.replace(boundary, "%BOUNDARY%"))

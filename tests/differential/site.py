@@ -1,0 +1,136 @@
+"""One configuration on one document root, served by any httpd-compatible program on a loopback port."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MTIME = 1_600_000_000
+MODULES = """
+mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile auth_basic access_compat
+alias autoindex dir env headers mime setenvif
+""".split()
+FILES = {
+    "index.html": "front\n", "a.txt": "plain a\n", "a.html": "<p>a</p>\n", "odd.ext": "?\n", "sp ace.txt": "space\n", ".hidden": "dot\n",
+    "dir/index.html": "dir\n", "dir/b.txt": "b\n" * 40, "dir/sub/c.txt": "c\n", "dir/sub/first.htm": "first\n",
+    "list/one.txt": "1\n", "list/two.html": "2\n", "list/deep/three.txt": "3\n",
+}
+HTACCESS = ("dir/.htaccess", "dir/sub/.htaccess", "list/.htaccess")
+PASSWORDS = "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\nbob:{SHA}6IkURDHYke75RdeV7Cfj27ukRGU=\n"  # curlew, dunlin
+GROUPS = "wardens: alice\nboth: alice bob\n"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program under test: *argv* takes httpd's own flags, *module_dir* is what the LoadModule lines name."""
+
+    name: str
+    argv: tuple[str, ...]
+    module_dir: str
+
+    @property
+    def present(self) -> bool:
+        return shutil.which(self.argv[0]) is not None
+
+
+APACHE = Program("apache2", ("/usr/sbin/apache2",), "/usr/lib/apache2/modules")
+WHIMBREL = Program("whimbrel", (str(Path(sys.executable).with_name("whimbrel-httpd")),), "/usr/lib/apache2/modules")
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is asked: the text of the main file (%ROOT% is the document root), and .htaccess files by name."""
+
+    conf: str
+    htaccess: dict[str, str] = field(default_factory=dict)
+
+
+def documents(root: Path) -> None:
+    """Writes the document root that both programs serve, every time stamp the same."""
+    for name, text in FILES.items():
+        path = root / "htdocs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (root / "passwd").write_text(PASSWORDS)
+    (root / "groups").write_text(GROUPS)
+    (root / "mime.types").write_text("text/html html htm\ntext/plain txt\n")
+
+
+def htaccess(root: Path, files: dict[str, str]) -> None:
+    """Puts the .htaccess files of one example in place and takes away those of the one before."""
+    for name in HTACCESS:
+        path = root / "htdocs" / name
+        path.unlink(missing_ok=True)
+        if name in files:
+            path.write_text(files[name].replace("%BASE%", str(root)))
+    for path in (root, *root.rglob("*")):
+        os.chmod(path, 0o755 if path.is_dir() else 0o644)
+        os.utime(path, (MTIME, MTIME))
+
+
+def free_port() -> int:
+    """A port of five digits that nobody listens on: its length shows in Content-Length."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port >= 10000:
+            return port
+
+
+class Running:
+    """*program* serving *site*; a context manager.  `started` is False where it refused; `said` is what it printed."""
+
+    def __init__(self, program: Program, site: Site, root: Path) -> None:
+        self.program, self.root, self.port = program, root, free_port()
+        self.logs = root.parent / f"{program.name}-{self.port}"
+        self.logs.mkdir(mode=0o755)
+        self.conf = self.logs / "httpd.conf"
+        self.conf.write_text(self._preamble() + site.conf.replace("%ROOT%", str(root / "htdocs")).replace("%BASE%", str(root)))
+        self.started = False
+
+    def _preamble(self) -> str:
+        loads = "".join(f"LoadModule {m}_module {self.program.module_dir}/mod_{m}.so\n" for m in MODULES)
+        user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
+        return (
+            f'{loads}{user}ServerRoot "{self.root}"\nServerName localhost\nListen 127.0.0.1:{self.port}\nPidFile {self.logs}/pid\n'
+            f"DefaultRuntimeDir {self.logs}\nErrorLog {self.logs}/error_log\nStartServers 1\nTypesConfig mime.types\n"
+            f'DocumentRoot "{self.root}/htdocs"\n'
+        )
+
+    def __enter__(self) -> Running:
+        argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
+        with (self.logs / "said").open("wb") as sink:
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, cwd=self.logs, start_new_session=True)
+        end = time.monotonic() + 15
+        while time.monotonic() < end and self.process.poll() is None:
+            with socket.socket() as probe:
+                if (self.logs / "pid").exists() and probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    self.started = True
+                    break
+            time.sleep(0.02)
+        return self
+
+    @property
+    def said(self) -> str:
+        """What it printed on its standard output and error, without its own name and places."""
+        text = (self.logs / "said").read_text("latin-1").replace(str(self.conf), "%CONF%").replace(str(self.port), "%PORT%")
+        lines = [line.partition("] AH")[1] and "AH" + line.partition("] AH")[2] or line for line in text.splitlines()]
+        return "\n".join(line.removeprefix("apache2: ").removeprefix("whimbrel-httpd: ").removeprefix("httpd: ") for line in lines)
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(8)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait(5)
+        shutil.rmtree(self.logs, ignore_errors=True)
