@@ -32,7 +32,9 @@ def set_keep_alive_timeout(cmd: Command, conf: CoreServer, words: list[str]) -> 
 
 
 _PAIRS = (
-    ("allow_http09", ("Allow0.9", "Require1.0")), ("strict_http", ("Strict", "Unsafe")), ("registered_methods", ("RegisteredMethods", "LenientMethods")),
+    ("allow_http09", ("Allow0.9", "Require1.0")),
+    ("strict_http", ("Strict", "Unsafe")),
+    ("registered_methods", ("RegisteredMethods", "LenientMethods")),
 )
 _PROTOCOL_WORDS = {word.lower(): (field, word is pair[0]) for field, pair in _PAIRS for word in pair}
 

@@ -1,0 +1,169 @@
+"""The error log: where it goes (ErrorLog), what is written (LogLevel) and how (ErrorLogFormat).
+
+Manual: mod/core.html#errorlog, #loglevel, #errorlogformat.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from whimbrel.catalogue.load import ModuleRow, catalogue
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.model import LogSink, Server
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.errors import ConfigError, StartError
+from whimbrel.modules.core.log_format import parse_format
+from whimbrel.modules.setters import Not, not_in_limit22, outside, own
+from whimbrel.octets import raw
+from whimbrel.request.log import DEFAULT_LEVEL, LEVELS
+
+DEFAULT_LOG = "logs/error_log"
+_KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
+_TRACE3, _TRACE6 = LEVELS["trace3"], LEVELS["trace6"]
+
+
+def set_error_log(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+    """ErrorLog: a file, ``|program``, ``||program``, ``|$command`` or ``syslog[:facility[:tag]]``."""
+    conf.error_log = words[0]
+
+
+def set_log_level_22(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+    """LogLevel of 2.2: one level for the whole server."""
+    level = LEVELS.get(words[0].lower(), 99)
+    if level > LEVELS["debug"]:
+        raise ConfigError(f"LogLevel requires level keyword: {_KEYWORDS}")
+    conf.log_level = {"": level}
+
+
+def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
+    """LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its requests."""
+    conf: Any = cmd.folder(CoreFolder) if cmd.path or cmd.in_htaccess else cmd.server(CoreServer)
+    levels = dict(own(conf, "log_level", dict))
+    module, colon, word = words[0].rpartition(":")
+    if not colon:
+        levels = {"": _level(word, "")}
+        told = "all modules"
+    else:
+        if not word:
+            raise ConfigError(f"Module specifier '{module}' must be followed by a log level keyword")
+        level = _level(word, f"{words[0]}: ")
+        row = _module(cmd, module, levels)
+        levels[row.identifier.removesuffix("_module")] = level
+        told = f"module {row.source}"
+    conf.log_level = levels
+    if not cmd.path and _core_level(cmd) >= _TRACE3:
+        line = 3517 if colon else 3490
+        cmd.warn(f"core.c({line}): Setting LogLevel for {told} to {word.lower()}", level="trace3")
+
+
+def _level(word: str, prefix: str) -> int:
+    level = LEVELS.get(word.lower())
+    if level is None:
+        raise ConfigError(f"{prefix}Log level keyword must be {_KEYWORDS}/trace1/.../trace8")
+    return level
+
+
+def _core_level(cmd: Command) -> int:
+    levels = own(cmd.server(CoreServer), "log_level", dict)
+    found: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
+    return found
+
+
+def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleRow:
+    """The loaded module called ``alias_module``, ``mod_alias.c`` or ``alias``; names are exact."""
+    known = [row for row in catalogue("2.4").modules if cmd.loaded(row.identifier)]
+    exact = next((row for row in known if name in (row.identifier, row.source)), None)
+    if exact is not None:
+        return exact
+    if _core_level(cmd) >= _TRACE6:
+        cmd.warn(f"core.c(3507): Cannot find module '{name}', trying '{name}_module'", level="trace6")
+    by_short = next((row for row in known if row.identifier == f"{name}_module"), None)
+    if by_short is None:
+        raise ConfigError(f"Cannot find module {name}")
+    return by_short
+
+
+def set_error_log_format(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+    """ErrorLogFormat: the line itself, or with ``request`` and ``connection`` lines that come once for each of these."""
+    if len(words) == 1:
+        items = parse_format(words[0])
+        if not any(item.letter == "M" for item in items):
+            raise ConfigError("main ErrorLogFormat must contain message format string '%M'")
+        if any("+" in item.flags for item in items):
+            raise ConfigError("The '+' flag cannot be used in the main error log format")
+        conf.error_log_format = items
+        return
+    kind = words[0].lower()
+    if kind not in ("request", "connection"):
+        raise ConfigError("ErrorLogFormat type must be one of request, connection")
+    items = parse_format(words[1])
+    if any(item.letter == "M" for item in items):
+        raise ConfigError("%M cannot be used in once-per-request or once-per-connection formats")
+    formats = own(conf, "error_log_formats", dict)
+    conf.error_log_formats = {**formats, kind: [*formats.get(kind, []), items]}
+
+
+def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
+    """Where a log goes, from what ErrorLog or CustomLog says; *shell_default*: a plain ``|`` is run by a shell (2.2)."""
+    if written.startswith("||"):
+        return LogSink(written[2:].lstrip(), piped=True)
+    if written.startswith("|$"):
+        return LogSink(written[2:].lstrip(), piped=True, shell=True)
+    if written.startswith("|"):
+        return LogSink(written[1:].lstrip(), piped=True, shell=shell_default)
+    return LogSink(written if written.startswith("/") else f"{root}/{written}")
+
+
+def error_sink(configuration: Any, server: Server) -> LogSink:
+    """The error log of *server*: its own, or the main server's, or logs/error_log."""
+    written = server.conf(CoreServer).error_log or DEFAULT_LOG
+    if written == "syslog" or written.startswith("syslog:"):
+        return LogSink(written.partition(":")[2], syslog=True)
+    return log_sink(configuration.root, written, shell_default=configuration.dialect.pipes_by_shell)
+
+
+def check_error_logs(configuration: Any) -> None:
+    """2.4 looks for the folders of all error logs before anything starts; the virtual hosts come in httpd's order, the last one first."""
+    if configuration.dialect.version < (2, 4):
+        return
+    main, *hosts = configuration.servers()
+    main_log = main.conf(CoreServer).error_log
+    lines = [_unreachable(configuration, main, "main error log")]
+    for server in reversed(hosts):
+        if server.conf(CoreServer).error_log != main_log:
+            lines.append(_unreachable(configuration, server, f"error log of vhost defined at {server.place.path}:{server.place.line}"))
+    found = [line for line in lines if line]
+    if found:
+        raise StartError(*found, "AH00014: Configuration check failed")
+
+
+def _unreachable(configuration: Any, server: Server, what: str) -> str:
+    sink = error_sink(configuration, server)
+    if sink.piped or sink.syslog:
+        return ""
+    problem, folder = folder_problem(sink.target)
+    return f"{problem}: AH02291: Cannot access directory '{folder}' for {what}" if problem else ""
+
+
+def folder_problem(path: str) -> tuple[str, str]:
+    """What keeps the folder of *path* from being used, as APR prints it (``(2)No such file or directory``), and that folder."""
+    folder = path.rpartition("/")[0] + "/"
+    try:
+        os.stat(raw(folder))
+    except OSError as problem:
+        return f"({problem.errno}){os.strerror(problem.errno or 0)}", folder
+    return "", folder
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(name="ErrorLog", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(set_error_log), record=Record.SERVER,
+              help="The filename of the error log"),
+    Directive(name="ErrorLogFormat", args=Args.TAKE12, where=Where.RSRC_CONF, apply=set_error_log_format, record=Record.SERVER, versions=Versions.V24,
+              help="Format string for the ErrorLog"),
+    Directive(name="LogLevel", args=Args.ITERATE, where=Where.ACCESS_CONF | Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+              apply=set_log_level, help="Level of verbosity in error logging"),
+    Directive(name="LogLevel", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, versions=Versions.V22,
+              apply=outside(Not.LIMIT, set_log_level), help="Level of verbosity in error logging"),
+)
