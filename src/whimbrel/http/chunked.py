@@ -1,0 +1,192 @@
+"""Request bodies pushed in as bytes arrive: chunked or of a known length (RFC 9112 6 and 7).
+
+Parsers own no socket and set no limit on the whole body; LimitRequestBody is the caller's.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Final
+
+from whimbrel.http.fields import Fields, read_fields
+from whimbrel.http.headers import Headers
+from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Reason
+from whimbrel.octets import raw
+
+_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_MAX_DIGITS: Final = 16  # a size of more hexadecimal digits than this, or of 64 bits, is too large
+_MAX_EXTENSION: Final = 8192
+
+
+class BodyError(Exception):
+    """The body is malformed (400) or a chunk larger than can be counted (413).  *reason* is the line for the error log."""
+
+    def __init__(self, status: int, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.status, self.reason = status, reason
+
+
+class _At(Enum):
+    SIZE = auto()
+    EXTENSION = auto()
+    SIZE_LF = auto()
+    DATA = auto()
+    DATA_CR = auto()
+    DATA_LF = auto()
+    TRAILER = auto()
+    DONE = auto()
+
+
+def _malformed(overflow: bool = False) -> BodyError:
+    cause = "(28)No space left on device" if overflow else "(22)Invalid argument"
+    words = "Error reading/parsing chunk (overflow) " if overflow else "Error reading/parsing chunk  "
+    return BodyError(413 if overflow else 400, Reason("info", "AH01590", words, cause))
+
+
+class ChunkedBody:
+    """A push parser: `feed` bytes as they come, take what they mean; `done` once the last chunk and the trailer were read.
+
+    *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the next request.
+    """
+
+    __slots__ = ("done", "trailers", "_at", "_blanks", "_extension", "_digits", "_left", "_limits", "_rules", "_size", "_tail")
+
+    def __init__(self, limits: HeadLimits, rules: HeadRules) -> None:
+        self.done = False
+        self.trailers = Headers()
+        self._limits, self._rules = limits, rules
+        self._at = _At.SIZE
+        self._left = self._size = self._digits = self._extension = 0
+        self._blanks = False
+        self._tail = b""
+
+    @property
+    def rest(self) -> bytes:
+        """Bytes that came after the end of the body."""
+        return self._tail if self.done else b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The body bytes in *data*; raises BodyError, after which the parser is of no use."""
+        out: list[bytes] = []
+        at, end = 0, len(data)
+        while at < end and self._at is not _At.TRAILER:
+            if self._at is _At.DATA:
+                piece = data[at:at + self._left]
+                out.append(piece)
+                at += len(piece)
+                self._left -= len(piece)
+                if not self._left:
+                    self._at = _At.DATA_CR
+            else:
+                at = self._control(data, at)
+        if self._at is _At.TRAILER:
+            self._trailer(self._tail + data[at:] if not self.done else data[at:])
+        return b"".join(out)
+
+    def close(self) -> None:
+        """No more bytes come: raises BodyError unless the body is complete."""
+        if not self.done:
+            raise _malformed()
+
+    def _control(self, data: bytes, at: int) -> int:
+        """One byte that is not of the body itself."""
+        byte = data[at]
+        state = self._at
+        if state is _At.SIZE:
+            self._size_byte(byte)
+        elif state is _At.EXTENSION:
+            self._extension_byte(byte)
+        elif state is _At.SIZE_LF:
+            self._expect(byte, 10)
+            self._begin_chunk()
+        elif state is _At.DATA_CR:
+            if byte == 10 and not self._rules.strict:
+                self._at = _At.SIZE
+            else:
+                self._expect(byte, 13)
+                self._at = _At.DATA_LF
+        else:
+            self._expect(byte, 10)
+            self._at = _At.SIZE
+        return at + 1
+
+    @staticmethod
+    def _expect(byte: int, wanted: int) -> None:
+        if byte != wanted:
+            raise _malformed()
+
+    def _size_byte(self, byte: int) -> None:
+        if byte in _HEX and not self._blanks:
+            self._size = self._size * 16 + int(chr(byte), 16)
+            self._digits += 1
+            if self._size >= 1 << 63:
+                raise _malformed(overflow=True)
+        elif not self._digits:
+            raise _malformed()
+        elif byte == 13:
+            self._at = _At.SIZE_LF
+        elif byte == 10 and not self._rules.strict:
+            self._begin_chunk()
+        elif byte in b" \t":
+            self._blanks = True
+        elif byte == 59:
+            self._at = _At.EXTENSION
+        else:
+            raise _malformed()
+
+    def _extension_byte(self, byte: int) -> None:
+        self._extension += 1
+        if byte == 13:
+            self._at = _At.SIZE_LF
+        elif byte == 10 and not self._rules.strict:
+            self._begin_chunk()
+        elif self._extension > _MAX_EXTENSION or byte == 127 or (byte < 32 and byte != 9):
+            raise _malformed()
+
+    def _begin_chunk(self) -> None:
+        self._left, self._size, self._digits, self._extension, self._blanks = self._size, 0, 0, 0, False
+        self._at = _At.DATA if self._left else _At.TRAILER
+
+    def _trailer(self, data: bytes) -> None:
+        if self.done:
+            self._tail += data
+            return
+        found = read_fields(data, 0, self._limits, self._rules, Ending.OPEN)
+        if found is None:
+            self._tail = data
+            return
+        self._check(found)
+        self.trailers, self._tail, self.done = found.headers, data[found.next:], True
+
+    def _check(self, found: Fields) -> None:
+        if found.status:
+            raise BodyError(found.status, Reason("info", "AH02656", f"Error while reading HTTP trailer: {found.status}"))
+
+
+class LengthBody:
+    """A body of a known length, with the same interface."""
+
+    __slots__ = ("done", "trailers", "rest", "_left")
+
+    def __init__(self, length: int) -> None:
+        self._left, self.done, self.rest = length, length == 0, b""
+        self.trailers = Headers()
+
+    def feed(self, data: bytes) -> bytes:
+        """The part of *data* that belongs to the body."""
+        piece = data[:self._left]
+        self._left -= len(piece)
+        self.rest += data[len(piece):]
+        self.done = not self._left
+        return piece
+
+    def close(self) -> None:
+        """No more bytes come: raises BodyError unless the body is complete."""
+        if not self.done:
+            raise BodyError(400, Reason("info", "AH01590", "Error reading/parsing chunk  ", "(70014)End of file found"))
+
+
+def last_chunk(trailers: Headers | None = None) -> bytes:
+    """The end of a chunked answer, with trailer fields where there are any."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in trailers) if trailers is not None else ""
+    return b"0\r\n" + raw(lines) + b"\r\n"

@@ -1,0 +1,151 @@
+"""Conditional requests: whether a resource is sent, is "not modified", or a precondition failed (RFC 9110 13).
+
+Both versions let a date that doesn't hold undo a tag that does: If-None-Match with the right tag and an older If-Modified-Since is answered in
+full.  2.2 takes If-Unmodified-Since only without If-Match, and compares tags with their marks of weakness; 2.4 compares as the RFC says.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+from whimbrel.http.dates import format_http, parse_http
+from whimbrel.http.headers import Headers
+
+_MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",\s]|\s(?!\s*(?:,|\Z)))+', re.DOTALL)
+_STRONG_AFTER = 60  # seconds after which a time is proof of identity: within them a second change might have gone unseen
+
+
+class Condition(Enum):
+    """The outcome of `meets_conditions`."""
+
+    OK = auto()
+    NOT_MODIFIED = auto()
+    FAILED = auto()
+
+
+def meets_conditions(
+    method: str, headers: Headers, etag: str | None, last_modified: int | None, now: int, status: int = 200, *, version22: bool = False,
+) -> Condition:
+    """Compare the request's conditions with the resource's tag and time (seconds since 1970; None counts as changed *now*).
+
+    *now* is the time of the request; answers that are no success meet every condition.
+    """
+    if not 200 <= status < 300:
+        return Condition.OK
+    modified = now if last_modified is None else last_modified
+    if version22:
+        return _meets_22(method, headers, etag, modified, now)
+    return _meets_24(method, headers, etag, modified, now)
+
+
+def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> Condition:
+    get = method in ("GET", "HEAD")
+    match = headers.get("If-Match")
+    if match is not None and match[:1] != "*" and not (etag is not None and find_etag_strong(match, etag)):
+        return Condition.FAILED
+    unmodified = _changed_since(headers, modified, now)
+    if unmodified:
+        return Condition.FAILED
+    same = _none_match_24(get, headers, etag)
+    if same and not get:
+        return Condition.FAILED
+    unchanged = _not_changed_since(headers, modified, now)
+    if "If-Range" in headers and "Range" in headers:
+        return Condition.OK
+    if get and False not in (same, unchanged) and unmodified is None and (same or unchanged):
+        return Condition.NOT_MODIFIED
+    return Condition.OK
+
+
+def _changed_since(headers: Headers, modified: int, now: int) -> bool | None:
+    """If-Unmodified-Since: True when it fails, False when it is there and doesn't, None without it."""
+    value = headers.get("If-Unmodified-Since")
+    if value is None:
+        return None
+    since = parse_http(value)
+    return since is not None and modified > since and not _too_fresh(headers, modified, now)
+
+
+def _not_changed_since(headers: Headers, modified: int, now: int) -> bool | None:
+    """If-Modified-Since: True when nothing changed, False when something did or the date is of no use, None without it."""
+    value = headers.get("If-Modified-Since")
+    if value is None:
+        return None
+    since = parse_http(value)
+    return since is not None and modified <= since <= now and not _too_fresh(headers, modified, now)
+
+
+def _too_fresh(headers: Headers, modified: int, now: int) -> bool:
+    """Parts of a resource are not judged by a time of less than a minute ago."""
+    return now < modified + _STRONG_AFTER and "Range" in headers
+
+
+def _none_match_24(get: bool, headers: Headers, etag: str | None) -> bool | None:
+    """If-None-Match: whether the resource is one of those named; None without it."""
+    value = headers.get("If-None-Match")
+    if value is None:
+        return None
+    if value[:1] == "*":
+        return True
+    if etag is None:
+        return False
+    return find_etag_weak(value, etag) if get and "Range" not in headers else find_etag_strong(value, etag)
+
+
+def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> Condition:
+    get = method in ("GET", "HEAD")
+    match = headers.get("If-Match")
+    if match is None:
+        since = parse_http(headers.get("If-Unmodified-Since") or "")
+        if since is not None and modified > since:
+            return Condition.FAILED
+    elif match[:1] != "*" and not (etag is not None and find_etag(match, etag)):
+        return Condition.FAILED
+    none_match = headers.get("If-None-Match")
+    same = none_match is not None and (none_match[:1] == "*" or (etag is not None and find_etag(none_match, etag)))
+    if same and not get:
+        return Condition.FAILED
+    value = headers.get("If-Modified-Since")
+    if get and value is not None and (same or none_match is None):
+        date = parse_http(value)
+        same = date is not None and modified <= date <= now
+    return Condition.NOT_MODIFIED if same else Condition.OK
+
+
+def find_etag(value: str, etag: str) -> bool:
+    """2.2's comparison: exact, and since what stands outside quotes is compared in lower case, a weak tag matches nothing."""
+    return not etag.startswith("W") and etag in _members(value)
+
+
+def find_etag_strong(value: str, etag: str) -> bool:
+    """Strong comparison: the same tag and neither weak."""
+    return not etag.startswith("W/") and etag in _members(value)
+
+
+def find_etag_weak(value: str, etag: str) -> bool:
+    """Weak comparison: the same tag, marks of weakness aside."""
+    bare = etag.removeprefix("W/")
+    return any(member.removeprefix("W/") == bare for member in _members(value))
+
+
+def _members(value: str) -> list[str]:
+    """The elements of a comma-separated list, quoted strings kept whole."""
+    return [match[0].strip() for match in _MEMBER.finditer(value)]
+
+
+def range_still_fits(headers: Headers, etag: str | None, last_modified: int | None, now: int, *, version22: bool = False) -> bool:
+    """If-Range: whether the ranges asked for may be sent (RFC 9110 13.1.5).
+
+    A tag is compared strongly; a date has to be the time of the last change exactly, in 2.2 letter by letter, in 2.4 at least a minute old.
+    """
+    value = headers.get("If-Range")
+    if value is None:
+        return True
+    if value[:1] == '"':
+        return etag == value
+    if last_modified is None:
+        return False
+    if version22:
+        return value == format_http(last_modified)
+    return parse_http(value) == last_modified and now >= last_modified + _STRONG_AFTER
