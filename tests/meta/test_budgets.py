@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from tests.meta.tree import functions, length, sources
+from tests.meta.tree import assert_none, functions, length, sources
 
 MEDIAN_FILE, USUAL_FILE, LARGEST_FILE = 130, 350, 600
 MEDIAN_FUNCTION, LARGEST_FUNCTION = 8, 80
@@ -21,7 +21,7 @@ def test_nine_files_of_ten_are_small() -> None:
 
 def test_no_file_is_huge() -> None:
     huge = [f"{s.name}: {s.lines}" for folder in ("src", "tests", "bench") for s in sources(folder) if s.lines > LARGEST_FILE]
-    assert huge == []
+    assert_none(huge)
 
 
 def test_median_function() -> None:
@@ -30,4 +30,4 @@ def test_median_function() -> None:
 
 def test_no_function_is_huge() -> None:
     huge = [f"{s.name}:{f.lineno} {f.name}: {length(f)}" for s in sources("src") for f in functions(s.tree) if length(f) > LARGEST_FUNCTION]
-    assert huge == []
+    assert_none(huge)

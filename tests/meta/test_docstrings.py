@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.meta.tree import Function, Source, sources
+from tests.meta.tree import Function, Source, assert_none, sources
 
 SHORT = 3
 
@@ -35,12 +35,12 @@ def undocumented(source: Source) -> Iterator[str]:
 
 
 def test_every_module_has_a_docstring() -> None:
-    assert [s.name for s in sources("src") if ast.get_docstring(s.tree) is None] == []
+    assert_none([s.name for s in sources("src") if ast.get_docstring(s.tree) is None])
 
 
 def test_every_test_module_has_a_docstring() -> None:
-    assert [s.name for folder in ("tests", "bench") for s in sources(folder) if s.text.strip() and ast.get_docstring(s.tree) is None] == []
+    assert_none([s.name for folder in ("tests", "bench") for s in sources(folder) if s.text.strip() and ast.get_docstring(s.tree) is None])
 
 
 def test_public_behaviour_has_a_docstring() -> None:
-    assert [line for s in sources("src") for line in undocumented(s)] == []
+    assert_none([line for s in sources("src") for line in undocumented(s)])

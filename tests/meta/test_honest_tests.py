@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.meta.tree import Function, dotted, functions, sources
+from tests.meta.tree import Function, assert_none, dotted, functions, sources
 
 CHECKER = re.compile(r"(?:\w+\.)*(?:_?check_\w+|_?assert_\w+|check|raises|warns|fail)")
 SKIPS = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
@@ -33,16 +33,16 @@ def skip_without_reason(tree: ast.AST) -> Iterator[int]:
 
 def test_every_test_asserts() -> None:
     empty = [f"{s.name}:{f.lineno} {f.name}" for s in sources("tests") for f in functions(s.tree) if f.name.startswith("test_") and not asserts(f)]
-    assert empty == []
+    assert_none(empty)
 
 
 def test_every_skip_has_a_reason() -> None:
-    assert [f"{s.name}:{line}" for s in sources("tests") for line in skip_without_reason(s.tree)] == []
+    assert_none([f"{s.name}:{line}" for s in sources("tests") for line in skip_without_reason(s.tree)])
 
 
 def test_nothing_is_expected_to_fail() -> None:
     word = "x" "fail"
-    assert [s.name for s in sources("tests") if re.search(rf"\b{word}\b", s.text)] == []
+    assert_none([s.name for s in sources("tests") if re.search(rf"\b{word}\b", s.text)])
 
 
 def test_an_empty_test_is_found() -> None:

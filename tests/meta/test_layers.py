@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.meta.tree import PACKAGE, ROOT, sources
+from tests.meta.tree import PACKAGE, ROOT, assert_none, sources
 
 
 def test_import_contracts_hold() -> None:
@@ -18,9 +18,9 @@ def test_import_contracts_hold() -> None:
 
 def test_no_global_statement() -> None:
     found = [f"{s.name}:{n.lineno}" for s in sources("src") for n in ast.walk(s.tree) if isinstance(n, ast.Global)]
-    assert found == []
+    assert_none(found)
 
 
 def test_every_folder_of_the_package_is_a_package() -> None:
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
-    assert sorted(str(f) for f in folders if not (f / "__init__.py").exists()) == []
+    assert_none(sorted(str(f) for f in folders if not (f / "__init__.py").exists()))

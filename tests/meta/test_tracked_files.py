@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.tree import ROOT, tracked
+from tests.meta.tree import ROOT, assert_none, tracked
 
 # Written in pieces, so that this file doesn't hold what it looks for.
-STUB = re.compile("|".join(("TO" "DO", "FIX" "ME", r"\bXX" r"X\b", "pragma: no " "cover")))
+STUB = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b|pragma: no " r"cover")
 NOT_DONE = re.compile("NotImplemented" "Error")
 INDEX_HOST = re.compile(
     r"\b(?:py" r"pi|python" r"hosted|npm" r"js|crates)\.(?:org|com|io)\b"
@@ -26,8 +26,8 @@ def lines(path: Path) -> list[str]:
 
 
 def hits(pattern: re.Pattern[str], *below: str) -> list[str]:
-    """Every place where *pattern* stands in a tracked file, below the given folders or anywhere."""
-    chosen = [p for p in tracked() if not below or p.relative_to(ROOT).parts[0] in below]
+    """Every place where *pattern* stands in a tracked file: anywhere, or in the Python files of some folders."""
+    chosen = [p for p in tracked() if not below or (p.suffix == ".py" and p.relative_to(ROOT).parts[0] in below)]
     return [f"{p.relative_to(ROOT)}:{n}: {line.strip()[:100]}" for p in chosen for n, line in enumerate(lines(p), 1) if pattern.search(line)]
 
 
@@ -38,19 +38,19 @@ def _version_control() -> None:
 
 
 def test_no_stub_words() -> None:
-    assert hits(STUB, "src", "tests", "bench", "tools") == []
+    assert_none(hits(STUB, "src", "tests", "bench", "tools"))
 
 
 def test_nothing_is_left_unimplemented() -> None:
-    assert hits(NOT_DONE, "src") == []
+    assert_none(hits(NOT_DONE, "src"))
 
 
 def test_no_package_index() -> None:
-    assert hits(INDEX_HOST) == []
+    assert_none(hits(INDEX_HOST))
 
 
 def test_no_path_of_somebodys_machine() -> None:
-    assert hits(MACHINE_PATH) == []
+    assert_none(hits(MACHINE_PATH))
 
 
 def test_the_patterns_find_what_they_look_for() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,6 +65,12 @@ def docstring_lines(node: Function) -> int:
 def length(node: Function) -> int:
     """Lines from `def` to the end, without decorators and docstring."""
     return (node.end_lineno or node.lineno) - node.lineno + 1 - docstring_lines(node)
+
+
+def assert_none(found: Iterable[object]) -> None:
+    """Fails with everything that was found, one a line."""
+    lines = [str(one) for one in found]
+    assert not lines, "\n".join(("", *lines))
 
 
 def dotted(node: ast.AST) -> str:
