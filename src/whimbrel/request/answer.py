@@ -22,14 +22,15 @@ class Framing(Enum):
 class Answer:
     """One finished answer.
 
-    The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the sender closes
-    the files in it.  After sending call `sent` with the number of body bytes that went out: it writes the access log.
+    The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the
+    sender closes the files in it.  After sending call `sent` with the number of body bytes that went out: it writes the access log.
     """
 
     __slots__ = ("after", "before", "close", "framing", "parts", "request", "stream")
 
     def __init__(
-        self, request: Request, before: bytes, after: bytes, parts: list[Part], stream: Stream | None, *, close: bool, framing: Framing = Framing.LENGTH,
+        self, request: Request, before: bytes, after: bytes, parts: list[Part], stream: Stream | None, *, close: bool,
+        framing: Framing = Framing.LENGTH,
     ) -> None:
         self.request, self.before, self.after = request, before, after
         self.parts, self.stream, self.close, self.framing = parts, stream, close, framing

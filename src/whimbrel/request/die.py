@@ -9,6 +9,7 @@ from whimbrel.registry.phases import DONE, INSERT_ERROR_FILTER, NOTE_AUTH_FAILUR
 from whimbrel.request.process import run_phase
 from whimbrel.request.record import Request
 
+
 async def die(r: Request, status: int, already: int = 200) -> Answer:
     """Answer *r* with an error (or redirect) status; *already* is the status of an earlier failure of the same request, 200 for none."""
     if status in (OK, DONE):

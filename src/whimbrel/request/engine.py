@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.config.model import LogSink, Section, Server
+from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
-from whimbrel.registry.phases import DECLINED, DONE, LOG_TRANSACTION, OK, POST_READ_REQUEST, QUICK_HANDLER, Answer as Said
+from whimbrel.registry.phases import DECLINED, DONE, LOG_TRANSACTION, OK, POST_READ_REQUEST, QUICK_HANDLER
+from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
 from whimbrel.request.answer import Answer
-from whimbrel.request.body import BodyError, RequestBody
+from whimbrel.request.body import RequestBody
 from whimbrel.request.die import die
 from whimbrel.request.drive import drive
-from whimbrel.request.finish import finish
+from whimbrel.request.finish import finish, last_of
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, KeptAnswers, repeat
 from whimbrel.request.log import enabled, error_line
@@ -69,9 +71,7 @@ class Engine:
             status = await self._run(r)
         if status != OK:
             await die(r, status)
-        while r.next is not None:
-            r = r.next
-        return finish(r)
+        return await finish(last_of(r))
 
     async def _run(self, r: Request) -> Said:
         """Every phase of a request; OK when its answer stands, else the status to fail with."""
@@ -85,8 +85,8 @@ class Engine:
                 if status == OK:
                     status = await invoke_handler(r)
         except BodyError as problem:
-            if problem.text:
-                r.log("error", problem.text, code=problem.code)
+            reason = problem.reason
+            r.log(reason.level, f"{reason.cause}: {reason.text}" if reason.cause else reason.text, code=reason.code)
             return problem.status
         return OK if status == DONE else status
 
@@ -182,8 +182,8 @@ class Engine:
         runtime, connection = self.runtime, r.connection
         new = self.configuration.dialect.ah_codes
         line = error_line(
-            new=new, now=runtime.now(), level=level, module=module, pid=runtime.pid, tid=runtime.tid, client=connection.user_ip or connection.client_ip,
-            port=connection.client_port, code=code, text=text, referer=r.headers_in.get("Referer"),
+            new=new, now=runtime.now(), level=level, module=module, pid=runtime.pid, tid=runtime.tid, code=code, text=text,
+            client=connection.user_ip or connection.client_ip, port=connection.client_port, referer=r.headers_in.get("Referer"),
         )
         runtime.write_log(sink, line)
 

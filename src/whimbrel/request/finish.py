@@ -9,22 +9,38 @@ from whimbrel.http.status import drops_connection, status_line
 from whimbrel.octets import raw
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
-from whimbrel.request.byteranges import apply_ranges
+from whimbrel.request.byteranges import UNSATISFIABLE, apply_ranges
+from whimbrel.request.die import die
 from whimbrel.request.record import Request
 
 HEADER_ONLY = frozenset((204, 304))
 
 
-def finish(r: Request) -> Answer:
+async def finish(r: Request) -> Answer:
     """The answer to send for a request whose handler, or whose error, is done."""
     for change in r.output_filters:
         change(r)
+    if r.status == 200 and r.stream is None and ("Range" in r.headers_in or "Request-Range" in r.headers_in):
+        status = apply_ranges(r)
+        if status == UNSATISFIABLE:
+            drop_body(r)
+            await die(r, status)
+            return await finish(last_of(r))
+    return _answer(r)
+
+
+def last_of(r: Request) -> Request:
+    """The request whose answer is sent: *r* itself, or what it was redirected to."""
+    while r.next is not None:
+        r = r.next
+    return r
+
+
+def _answer(r: Request) -> Answer:
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
     _content_length(r, bodiless)
-    if r.status == 200 and r.stream is None and ("Range" in r.headers_in or "Request-Range" in r.headers_in):
-        apply_ranges(r)
     if len(r.err_headers_out):
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
     close, framing = keep_alive(r, bodiless)

@@ -12,7 +12,8 @@ from whimbrel.http.url import escape_errorlog_item
 from whimbrel.octets import raw
 
 LEVELS: Final = {name: number for number, name in enumerate((
-    "emerg", "alert", "crit", "error", "warn", "notice", "info", "debug", "trace1", "trace2", "trace3", "trace4", "trace5", "trace6", "trace7", "trace8"))}
+    "emerg", "alert", "crit", "error", "warn", "notice", "info", "debug",
+    "trace1", "trace2", "trace3", "trace4", "trace5", "trace6", "trace7", "trace8"))}
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 
 

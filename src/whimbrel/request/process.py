@@ -156,8 +156,8 @@ async def _check_user(r: Request) -> Answer:
         words = "check user.  Check your authn provider!" if named else "perform authentication. AuthType not set!"
         return _config_error(r, answer, words if old else "check user")
     if r.user is None and not old:
-        r.log("error", "No authentication done but request not allowed without authentication for %s. Authentication not configured?" % r.uri,
-              code="AH00027")
+        text = f"No authentication done but request not allowed without authentication for {r.uri}. Authentication not configured?"
+        r.log("error", text, code="AH00027")
         return _config_error(r, 500, "check user")
     answer = await run_phase(r, AUTH_CHECKER)
     if answer != OK:

@@ -43,11 +43,12 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "client_read", "connection", "content_encodings",
-        "content_languages", "content_type", "engine", "expecting_100", "env", "err_headers_out", "files", "filename", "handler", "head", "header_only", "headers_in",
-        "headers_out", "hostname", "info", "keep", "keepalive_max", "log_lines", "main", "method", "method_number", "mtime", "next", "no_cache",
-        "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "server", "status", "status_line",
-        "stream", "the_request", "time", "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator", "walked",
+        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "client_read",
+        "connection", "content_encodings", "content_languages", "content_type", "engine", "env", "err_headers_out", "expecting_100", "filename",
+        "files", "handler", "head", "header_only", "headers_in", "headers_out", "hostname", "info", "keep", "keepalive_max", "log_lines", "main",
+        "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev",
+        "proto", "protocol", "proxy", "server", "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri",
+        "used_path_info", "user", "vlist_validator", "walked",
     )
 
     def __init__(self, engine: Engine, connection: Connection, server: Server, plan: Plan) -> None:

@@ -68,8 +68,11 @@ async def internal_redirect(r: Request, target: str) -> Answer:
     return await die(new, answer, new.status)
 
 
+_LIMIT_HINT = "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to get a backtrace."
+
+
 def too_deep(r: Request) -> bool:
-    """Whether LimitInternalRecursion forbids one more redirect or sub-request; logged."""
+    """Whether LimitInternalRecursion forbids one more redirect or sub-request; logged (ap_is_recursion_limit_exceeded)."""
     limits = r.server_conf(CoreServer)
     redirects = subrequests = 0
     top: Request | None = r
@@ -77,20 +80,16 @@ def too_deep(r: Request) -> bool:
         if top.prev is not None:
             redirects += 1
             if limits.max_redirects and redirects >= limits.max_redirects:
-                top_line = "Request exceeded the limit of %d internal redirects due to probable configuration error. " % limits.max_redirects
-                r.log("error", top_line + "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to get a backtrace.",
-                      code="AH00124")
+                what = f"{limits.max_redirects} internal redirects due to probable configuration error."
+                r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00124")
                 return True
-        if top.prev is None and top.main is not None:
+        elif top.main is not None:
             subrequests += 1
             if limits.max_subrequests and subrequests >= limits.max_subrequests:
-                line = "Request exceeded the limit of %d subrequest nesting levels due to probable configuration error. " % limits.max_subrequests
-                r.log("error", line + "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to get a backtrace.",
-                      code="AH00125")
+                what = f"{limits.max_subrequests} subrequest nesting levels due to probable configuration error."
+                r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00125")
                 return True
-            top = top.main
-        else:
-            top = top.prev
+        top = top.prev if top.prev is not None else top.main
     return False
 
 

@@ -24,7 +24,7 @@ def place_request(r: Request, head: Head) -> Answer:
         r.env["nokeepalive"] = "1"
     connection = r.connection
     hosts = engine.configuration.hosts
-    if hosts is not None:
+    if hosts is not None and hasattr(hosts, "default"):
         r.server = hosts.default(connection.local_ip, connection.local_port)
         if head.error is None or head.error.hooks:
             found = hosts.select(connection.local_ip, connection.local_port, head.hostname, head.port, head.uri)

@@ -10,7 +10,7 @@ import os
 from functools import lru_cache
 
 from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder, CoreServer
-from whimbrel.config.htaccess import HtaccessRefused
+from whimbrel.request.htaccess import HtaccessRefused
 from whimbrel.config.model import Section
 from whimbrel.http.url import merge_slashes
 from whimbrel.regex import Regex, compile_regex
@@ -115,7 +115,7 @@ def _regex_directories(r: Request) -> None:
     path = r.filename or ""
     plan = r.plan
     for section in r.engine.regex_directories(r.server):
-        if _matched(r, section.regex, path):
+        if section.regex is not None and _matched(r, section.regex, path):
             plan = plan.plus(section.layer)
     r.plan = plan
 
@@ -203,8 +203,8 @@ class _Descent:
         r = self.r
         reason = f"({why}){os.strerror(why)}: "
         if why == errno.EACCES:
-            r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') because search permissions are missing on a component of the path",
-                  code="AH00035")
+            tail = "because search permissions are missing on a component of the path"
+            r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') {tail}", code="AH00035")
         else:
             r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
         return 403, None
@@ -270,10 +270,10 @@ def wildcards(pattern: str, by_segment: bool) -> Regex:
             out.append(("(?!/)" if by_segment else "") + f"[{'^' if negated else ''}{inside}]")
             i = end + 1
         elif c == "\\" and i < n:
-            out.append("\\x%02x" % ord(pattern[i]))
+            out.append(f"\\x{ord(pattern[i]):02x}")
             i += 1
         else:
-            out.append(c if c.isalnum() or c in "/_-" else "\\x%02x" % ord(c))
+            out.append(c if c.isalnum() or c in "/_-" else f"\\x{ord(c):02x}")
     return compile_regex("^" + "".join(out) + "$")
 
 

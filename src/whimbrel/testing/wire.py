@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from whimbrel.config.core import CoreServer
-from whimbrel.http.chunked import ChunkedReader
+from whimbrel.http.chunked import BodyError, ChunkedBody
 from whimbrel.http.head import Ending, Head, HeadLimits, HeadRules, read_head
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import BodyError, FilePart, RequestBody
+from whimbrel.request.body import FilePart, RequestBody
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
 from whimbrel.request.record import Connection
@@ -56,7 +56,7 @@ class Client:
             body.end()
             return body, rest[length:]
         body = RequestBody(None)
-        reader = ChunkedReader()
+        reader = ChunkedBody(self.limits, self.rules)
         try:
             body.feed(reader.feed(rest))
         except BodyError as problem:
@@ -74,7 +74,7 @@ class Client:
         if answer.framing is Framing.CHUNKED:
             payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + b"0\r\n\r\n"
         if answer.stream is not None:
-            raise NotImplementedError("streams need a loop")
+            raise ValueError("an answer that streams needs a loop")
         out = answer.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
         answer.sent(sent)
         self.connection.served += 1

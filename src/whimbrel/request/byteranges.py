@@ -1,0 +1,87 @@
+"""Parts of an answer for a Range request: httpd's byterange filter."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+from whimbrel.config.core import CoreFolder
+from whimbrel.http.conditional import range_still_fits
+from whimbrel.http.dates import parse_http
+from whimbrel.http.ranges import (
+    RangeLimits,
+    Verdict,
+    content_range,
+    multipart_end,
+    multipart_type,
+    parse_ranges,
+    part_head,
+    range_header,
+)
+from whimbrel.request.body import FilePart, Part
+from whimbrel.request.record import Request
+
+UNSATISFIABLE: Final = 416
+
+
+def apply_ranges(r: Request) -> int:
+    """Cut the body to the ranges asked for; the status that the answer has then, 416 when none fits."""
+    old = r.plan.dialect.reasons_22
+    value = range_header(r.headers_in, version22=old)
+    if value is None or r.headers_out.get("Accept-Ranges") == "none" or "Content-Range" in r.headers_out:
+        return r.status
+    modified = r.headers_out.get("Last-Modified")
+    seconds = parse_http(modified) if modified is not None else None
+    if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
+        return r.status
+    core = r.conf(CoreFolder)
+    length = sum(part.length if isinstance(part, FilePart) else len(part) for part in r.body)
+    found = parse_ranges(value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old)
+    if found.verdict is Verdict.WHOLE:
+        return r.status
+    if found.verdict is Verdict.UNSATISFIABLE:
+        r.err_headers_out.set("Content-Range", f"bytes */{length}")
+        return UNSATISFIABLE
+    _cut(r, found.parts, length, old)
+    return r.status
+
+
+def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:
+    from whimbrel.request.finish import content_type
+
+    whole = r.body
+    r.status = 206
+    if len(parts) == 1:
+        r.headers_out.set("Content-Range", content_range(parts[0], length))
+        r.body = _slice(whole, *parts[0])
+    else:
+        boundary = f"{int(time.time() * 1e6):x}{os.getpid():x}"
+        kind = content_type(r)
+        r.content_type = multipart_type(r.headers_in, boundary, version22=old)
+        r.body = []
+        for part in parts:
+            r.body.append(part_head(part, length, boundary, kind))
+            r.body += _slice(whole, *part)
+        r.body.append(multipart_end(boundary))
+        r.outside()
+    for piece in whole:
+        if isinstance(piece, FilePart):
+            os.close(piece.handle)
+
+
+def _slice(body: list[Part], first: int, last: int) -> list[Part]:
+    """The bytes from *first* to *last*; files are given handles of their own."""
+    out: list[Part] = []
+    at = 0
+    for piece in body:
+        size = piece.length if isinstance(piece, FilePart) else len(piece)
+        low, high = max(first - at, 0), min(last + 1 - at, size)
+        at += size
+        if low >= high:
+            continue
+        if isinstance(piece, FilePart):
+            out.append(FilePart(os.dup(piece.handle), piece.offset + low, high - low))
+        else:
+            out.append(piece[low:high])
+    return out
