@@ -1,0 +1,338 @@
+"""mod_alias: URLs to other folders, and redirects.
+
+Manual: mod/mod_alias.html.  Server-level redirects and aliases are asked when the URL is translated, redirects first; those of sections and
+.htaccess files in the fix-up phase.  A Redirect or Alias without URL path (2.4) takes an expression string.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.http.url import escape_uri
+from whimbrel.modules.patterns import Substitution, compiled, is_url
+from whimbrel.modules.setters import Not, atoi, check_context, set_flag
+from whimbrel.regex import Regex
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, Answer
+from whimbrel.registry.settings import prepended, setting
+
+REGEX_REASON = "Regular expression could not be compiled."
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """One Alias or Redirect line.
+
+    *fake* is the URL path, or *regex* matches the whole URL path.  *real* is the folder or URL, None for a status without one.
+    """
+
+    fake: str
+    real: str | None
+    regex: Regex | None = None
+    target: Substitution | None = None
+    status: int = 0
+    handler: str | None = None
+    name: str = "Alias"
+
+
+@dataclass(slots=True)
+class AliasServer:
+    """Per-server settings; a virtual host's own lines come before the main server's."""
+
+    aliases: list[Mapping] = setting(make=list, merge=prepended)
+    redirects: list[Mapping] = setting(make=list, merge=prepended)
+
+
+@dataclass(slots=True)
+class AliasFolder:
+    """Per-directory settings.
+
+    *alias* is (file path, URL path of the section, handler), *redirect* (status, URL or None): the forms without URL path.
+    """
+
+    redirects: list[Mapping] = setting(make=list, merge=prepended)
+    alias: tuple[str, str, str | None] | None = setting(None)
+    redirect: tuple[int, str | None] | None = setting(None)
+    relative: bool = setting(False)
+    preserve: bool = setting(False)
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+def _added(known: Any, one: Mapping) -> list[Mapping]:
+    return [*(known if isinstance(known, list) else []), one]
+
+
+def _absolute(cmd: Command, path: str) -> str:
+    """*path* taken from the server root; a slash at its end stays."""
+    if path.startswith("/"):
+        return path
+    full = cmd.server_path(path)
+    return full + "/" if path.endswith("/") and not full.endswith("/") else full
+
+
+def _literal(text: str, what: str) -> str:
+    """The value of an expression string that has nothing to evaluate; others can't be served yet."""
+    if re.search(r"%\{|\$\d|\\", text):
+        raise ConfigError(f"Cannot parse {what} expression '{text}': expressions are not supported here")
+    return text
+
+
+def _alias_setter(handler: str | None) -> Any:
+    def alias(cmd: Command, conf: AliasFolder, args: list[str]) -> None:
+        if len(args) == 1 and not cmd.path:
+            raise ConfigError("Alias must have two arguments when used globally")
+        if len(args) == 1:
+            check_context(cmd, Not.DIRECTORY | Not.FILES)
+            cmd.folder(AliasFolder).alias = (_absolute(cmd, _literal(args[0], "alias")), cmd.path, handler)
+            return
+        if cmd.dialect.version >= (2, 4):
+            check_context(cmd, Not.DIR_CONTEXT)
+        server = cmd.server(AliasServer)
+        fake, real = args[0], _absolute(cmd, args[1])
+        _warn_of_overlap(cmd, server, fake)
+        server.aliases = _added(server.aliases, Mapping(fake, real, handler=handler, name=cmd.name))
+
+    return alias
+
+
+def _warn_of_overlap(cmd: Command, server: AliasServer, fake: str) -> None:
+    for earlier in server.aliases if isinstance(server.aliases, list) else []:
+        hit = earlier.regex.search(fake) is not None if earlier.regex else alias_length(fake, earlier.fake) > 0
+        if hit:
+            cmd.warn(f"The {cmd.name} directive in {cmd.place.path} at line {cmd.place.line} will probably never match because it overlaps an "
+                     f"earlier {earlier.name}.", code="AH00671")
+            return
+
+
+def _match_setter(handler: str | None) -> Any:
+    def match(cmd: Command, server: AliasServer, args: list[str]) -> None:
+        regex = compiled(cmd, args[0], REGEX_REASON)
+        target = Substitution(_absolute(cmd, args[1]), ampersand=cmd.dialect.version < (2, 4))
+        server.aliases = _added(server.aliases, Mapping(args[0], args[1], regex, target, handler=handler, name=cmd.name))
+
+    return match
+
+
+_STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
+
+
+def _status_word(word: str) -> int | None:
+    """The status that the first word of Redirect names; None when it is no status."""
+    if word.lower() in _STATUS:
+        return _STATUS[word.lower()]
+    return atoi(word) if word[:1].isdigit() else None
+
+
+def redirect(cmd: Command, _conf: Any, args: list[str]) -> None:
+    """Redirect and RedirectMatch: [status] [path] [URL]."""
+    status = _status_word(args[0])
+    if len(args) == 3 and status is None:
+        raise ConfigError("Redirect: invalid first argument (of three)")
+    if status is None:
+        status, rest = 302, args
+    else:
+        rest = args[1:]
+    moves = 300 <= status < 400
+    by_regex = cmd.name.lower() == "redirectmatch"
+    if not by_regex and (not rest or (moves and len(rest) == 1)) and (cmd.path or not moves) and cmd.dialect.version >= (2, 4):
+        _redirect_here(cmd, status, rest)
+        return
+    _add_redirect(cmd, status, rest[0] if rest else "", rest[1] if len(rest) > 1 else None, by_regex)
+
+
+def _redirect_here(cmd: Command, status: int, rest: list[str]) -> None:
+    """The form without URL path: everything in this section is redirected."""
+    if not rest and 300 <= status < 400:
+        raise ConfigError("URL to redirect to is missing")
+    cmd.folder(AliasFolder).redirect = (status, _literal(rest[0], "redirect") if rest else None)
+
+
+def _redirect_setter(status: int) -> Any:
+    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
+        _add_redirect(cmd, status, args[0], args[1], False)
+
+    return apply
+
+
+def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_regex: bool) -> None:
+    regex = compiled(cmd, fake, REGEX_REASON) if by_regex else None
+    if 300 <= status < 400:
+        if url is None:
+            raise ConfigError("URL to redirect to is missing")
+        if not by_regex and not is_url(url) and not url.startswith("/"):
+            raise ConfigError("Redirect to non-URL")
+    elif url is not None:
+        raise ConfigError("Redirect URL not valid for this status")
+    target = Substitution(url or "", ampersand=cmd.dialect.version < (2, 4)) if by_regex else None
+    record: Any = cmd.folder(AliasFolder) if cmd.path else cmd.server(AliasServer)
+    record.redirects = _added(record.redirects, Mapping(fake, url, regex, target, status=status, name=cmd.name))
+
+
+# Matching -------------------------------------------------------------------------------------------------------------------------------------------
+def alias_length(uri: str, fake: str) -> int:
+    """How much of *uri* the URL path *fake* covers, 0 when it doesn't match; any number of slashes equals any other."""
+    if "//" not in uri and "//" not in fake:
+        if not uri.startswith(fake):
+            return 0
+        size = len(fake)
+        return size if fake.endswith("/") or len(uri) == size or uri[size] == "/" else 0
+    u = f = 0
+    while f < len(fake):
+        if fake[f] == "/":
+            if uri[u:u + 1] != "/":
+                return 0
+            f, u = _past_slashes(fake, f), _past_slashes(uri, u)
+        elif uri[u:u + 1] == fake[f]:
+            u, f = u + 1, f + 1
+        else:
+            return 0
+    return u if fake.endswith("/") or u >= len(uri) or uri[u] == "/" else 0
+
+
+def _past_slashes(text: str, at: int) -> int:
+    while text[at:at + 1] == "/":
+        at += 1
+    return at
+
+
+def first_match(mappings: list[Mapping], uri: str, for_url: bool) -> tuple[Mapping, str] | None:
+    """The first line that covers *uri* and what the URL becomes; *for_url*: as a URL, with what was added escaped."""
+    for one in mappings:
+        if one.regex is not None:
+            found = one.regex.search(uri)
+            if found is None or one.target is None:
+                continue
+            path = one.target.apply(found)
+            return one, _escaped_url(path) if for_url else path
+        size = alias_length(uri, one.fake)
+        if size > 0:
+            rest = uri[size:]
+            return one, (one.real or "") + (escape_uri(rest) if for_url else rest)
+    return None
+
+
+def _escaped_url(url: str) -> str:
+    """The URL with its path escaped; query and fragment stay as they are."""
+    at = min((i for i in (url.find("?"), url.find("#")) if i >= 0), default=len(url))
+    return escape_uri(url[:at]) + url[at:]
+
+
+def send_away(r: Any, status: int, url: str, relative: bool) -> Answer:
+    """Answer with *status*; for redirects with the absolute form of *url*, the request's own query added where it has none."""
+    if not 300 <= status < 400:
+        return status
+    if url.startswith("/") and not relative:
+        url = r.engine.construct_url(r, url)
+    elif not is_url(url) and not url.startswith("/"):
+        r.log("error", f"cannot redirect '{r.uri}' to '{url}'; target is not a valid absoluteURI or abs_path", code="AH00674", module="alias")
+        return 500
+    if r.args and "?" not in url:
+        url = f"{url}?{r.args}"
+    r.headers_out.set("Location", url)
+    return status
+
+
+# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+def _make_redirects(conf: AliasFolder, redirects: list[Mapping]) -> Any:
+    def go(r: Any) -> Answer:
+        if conf.redirect is not None:
+            return send_away(r, conf.redirect[0], conf.redirect[1] or "", conf.relative)
+        found = first_match(redirects, r.uri, True) if redirects else None
+        return DECLINED if found is None else send_away(r, found[0].status, found[1], conf.relative)
+
+    return go
+
+
+def make_translate(scope: Scope) -> Made | None:
+    """Server-level redirects, then the section's own alias, then the server's aliases."""
+    server, conf = scope.server(AliasServer), scope.folder(AliasFolder)
+    if not (server.aliases or server.redirects or conf.alias or conf.redirect):
+        return None
+    away = _make_redirects(conf, server.redirects)
+
+    def translate(r: Any) -> Answer:
+        if r.uri and not r.uri.startswith("/"):
+            return DECLINED
+        status: Answer = away(r)
+        if status != DECLINED:
+            return status
+        if conf.alias is not None:
+            return _map(r, _section_path(conf, r.uri), conf.alias[2])
+        found = first_match(server.aliases, r.uri, False)
+        return DECLINED if found is None else _map(r, found[1], found[0].handler)
+
+    return Made(translate)
+
+
+def _section_path(conf: AliasFolder, uri: str) -> str:
+    """Where the one-argument form leads: one file for all, or under AliasPreservePath what follows the section's path."""
+    if conf.alias is None:
+        return uri
+    path, section, _handler = conf.alias
+    if conf.preserve:
+        size = alias_length(uri, section)
+        return path + uri[size:] if size > 0 else path
+    return path
+
+
+def _map(r: Any, path: str, handler: str | None) -> Answer:
+    """The request stands for the file *path*."""
+    r.filename = path
+    if handler is not None:
+        r.handler = r.notes["alias-forced-type"] = handler
+    return OK
+
+
+def make_fixup(scope: Scope) -> Made | None:
+    """Redirects of sections and .htaccess files."""
+    conf = scope.folder(AliasFolder)
+    if not conf.redirects and conf.redirect is None:
+        return None
+    return Made(_make_redirects(conf, conf.redirects))
+
+
+ANYWHERE = Where.OR_FILEINFO
+BY_REGEX = "an optional status, then a regular expression and destination URL"
+BY_PATH = "an optional status, then document to be redirected and destination URL"
+PLAIN = "a document to be redirected, then the destination URL"
+CGI = "cgi-script"
+LOCATIONS = Where.RSRC_CONF | Where.ACCESS_CONF
+
+MODULE = Module(
+    name="alias_module",
+    source="mod_alias.c",
+    folder_settings=AliasFolder,
+    server_settings=AliasServer,
+    directives=(
+        Directive(name="Alias", args=Args.TAKE12, where=LOCATIONS, apply=_alias_setter(None), versions=Versions.V24,
+                  help="a fakename and a realname, or a realname in a Location"),
+        Directive(name="ScriptAlias", args=Args.TAKE12, where=LOCATIONS, apply=_alias_setter(CGI), versions=Versions.V24,
+                  help="a fakename and a realname, or a realname in a Location"),
+        Directive(name="Alias", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_alias_setter(None), versions=Versions.V22,
+                  help="a fakename and a realname"),
+        Directive(name="ScriptAlias", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_alias_setter(CGI), versions=Versions.V22,
+                  help="a fakename and a realname"),
+        Directive(name="Redirect", args=Args.TAKE123, where=ANYWHERE, apply=redirect, versions=Versions.V24, help=BY_PATH),
+        Directive(name="Redirect", args=Args.TAKE23, where=ANYWHERE, apply=redirect, versions=Versions.V22, help=BY_PATH),
+        Directive(name="AliasMatch", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_match_setter(None), record=Record.SERVER,
+                  help="a regular expression and a filename"),
+        Directive(name="ScriptAliasMatch", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_match_setter(CGI), record=Record.SERVER,
+                  help="a regular expression and a filename"),
+        Directive(name="RedirectMatch", args=Args.TAKE23, where=ANYWHERE, apply=redirect, help=BY_REGEX),
+        Directive(name="RedirectTemp", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(302), help=PLAIN),
+        Directive(name="RedirectPermanent", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(301), help=PLAIN),
+        Directive(name="RedirectRelative", args=Args.FLAG, where=ANYWHERE, apply=set_flag("relative"), versions=Versions.V24,
+                  help="Set to ON to allow relative redirect targets to be issued as-is"),
+        Directive(name="AliasPreservePath", args=Args.FLAG, where=ANYWHERE, apply=set_flag("preserve"), versions=Versions.V24,
+                  help="Set to ON to map the full path after the fakename to the realname."),
+    ),
+    hooks=(
+        Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, after=("mod_userdir.c", "mod_vhost_alias.c")),
+        Hook(FIXUPS, make_fixup, Order.MIDDLE),
+    ),
+)

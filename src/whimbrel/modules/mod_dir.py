@@ -1,0 +1,191 @@
+"""mod_dir: index files, the slash after a folder's name, the fallback for what isn't there.
+
+Manual: mod/mod_dir.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.words import words as split_words
+from whimbrel.errors import ConfigError
+from whimbrel.http.url import escape_uri
+from whimbrel.modules.setters import atoi, set_flag
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
+from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.files import is_file, is_folder
+
+FOLDER_HANDLER = "httpd/unix-directory"
+REWRITE_HANDLER = "redirect-handler"
+
+
+@dataclass(slots=True)
+class DirSettings:
+    """Per-directory settings.
+
+    *names* None means that DirectoryIndex was never given, *redirect* is 0 or the status of DirectoryIndexRedirect.
+    """
+
+    names: list[str] | None = setting(None)
+    add_slash: bool = setting(True)
+    check_handler: bool = setting(False)
+    redirect: int = setting(0)
+    fallback: str | None = setting(None)
+
+
+def add_names_24(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
+    """Every word of the line; ``disabled`` as the only word forgets the names of this section."""
+    found = []
+    for word in split_words(args[0]):
+        if not word:
+            break
+        found.append(word)
+    known = [] if conf.names is UNSET or conf.names is None else conf.names
+    conf.names = [] if [w.lower() for w in found] == ["disabled"] else [*known, *found]
+
+
+def add_name_22(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
+    """One name; 2.2 knows no ``disabled``."""
+    known = [] if conf.names is UNSET or conf.names is None else conf.names
+    conf.names = [*known, args[0]]
+
+
+_REDIRECTS = {"on": 302, "off": 0, "permanent": 301, "temp": 302, "seeother": 303}
+
+
+def set_redirect(cmd: Command, conf: DirSettings, args: list[str]) -> None:
+    """On, Off, a word or a number from 300 to 399."""
+    word = args[0]
+    if word.lower() in _REDIRECTS:
+        conf.redirect = _REDIRECTS[word.lower()]
+    elif word[:1].isdigit():
+        conf.redirect = atoi(word)
+        if not 300 <= conf.redirect < 400:
+            raise ConfigError(f"{cmd.name} only accepts values between 300 and 399")
+    else:
+        raise ConfigError(f"{cmd.name} ON|OFF|permanent|temp|seeother|3xx")
+
+
+def set_fallback(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
+    """A URL path, or ``disabled``."""
+    conf.fallback = None if args[0].lower() == "disabled" else args[0]
+
+
+def _with_query(name: str, r: Any) -> str:
+    return name if r.args is None else f"{name}?{r.args}"
+
+
+def _serves(sub: Any) -> bool:
+    """Whether the sub-request found something that may stand for the folder: a file, not just an address with path information."""
+    return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.info))
+
+
+def _take_over(r: Any, sub: Any) -> Answer:
+    """Send the client what the sub-request would have sent: its redirect, its refusal."""
+    r.notes = {**sub.notes, **r.notes}
+    r.headers_out = sub.headers_out.overlay(r.headers_out)
+    r.err_headers_out = sub.err_headers_out.overlay(r.err_headers_out)
+    status: int = sub.status
+    return status
+
+
+def _make_fallback(conf: DirSettings) -> Any:
+    async def fall_back(r: Any) -> Answer:
+        sub = await r.engine.lookup_uri(r, _with_query(conf.fallback or "", r))
+        if _serves(sub):
+            r.engine.fast_redirect(sub, r)
+            return OK
+        if 300 <= sub.status < 400:
+            return _take_over(r, sub)
+        return sub.status if sub.status not in (200, 404) else DECLINED
+
+    return fall_back
+
+
+def _make_slash(conf: DirSettings) -> Any:
+    def slash(r: Any) -> Answer:
+        """301 to the name with a slash; whoever can't follow redirects of other methods is left alone."""
+        if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
+            return DECLINED
+        path = escape_uri(r.uri) + "/"
+        r.headers_out.set("Location", r.engine.construct_url(r, path if r.args is None else f"{path}?{r.args}"))
+        return 301
+
+    return slash
+
+
+def _make_index(conf: DirSettings) -> Any:
+    names = ["index.html"] if conf.names is None else conf.names
+    last = len(names) - 1
+
+    async def index(r: Any) -> Answer:
+        """Try the names in order; the first file becomes the answer, the first redirect or the last refusal is passed on."""
+        failure = 0
+        for at, name in enumerate(names):
+            sub = await r.engine.lookup_uri(r, _with_query(name, r))
+            if _serves(sub):
+                if conf.redirect:
+                    r.headers_out.set("Location", r.engine.construct_url(r, sub.uri))
+                    return conf.redirect
+                r.engine.fast_redirect(sub, r)
+                return OK
+            if 300 <= sub.status < 400 or (at == last and sub.status in (401, 406)):
+                return _take_over(r, sub)
+            if sub.status not in (404, 200):
+                failure = sub.status
+        if failure:
+            return failure
+        r.notes["dir-index-names"] = ", ".join(names)
+        return DECLINED
+
+    return index
+
+
+def make_fixup(scope: Scope) -> Made | None:
+    """What a folder's URL becomes: the name with a slash, an index file, or nothing (then a listing may follow)."""
+    conf = scope.folder(DirSettings)
+    fall_back, slash, index = _make_fallback(conf), _make_slash(conf), _make_index(conf)
+
+    async def fixup(r: Any) -> Answer:
+        if not is_folder(r.info):
+            if conf.fallback is not None and r.info is None and r.handler is None:
+                answer: Answer = await fall_back(r)
+                return answer
+            return DECLINED
+        if not r.uri.endswith("/"):
+            found: Answer = slash(r)
+            return found
+        if r.handler == REWRITE_HANDLER:
+            return DECLINED
+        if r.handler is None:
+            r.handler = FOLDER_HANDLER
+        if r.path_info or (conf.check_handler and r.handler != FOLDER_HANDLER):
+            return DECLINED
+        tried: Answer = await index(r)
+        return tried
+
+    return Made(fixup, Reads.HEAD | Reads.FILES, waits=True)
+
+
+INDEXES = Where.OR_INDEXES
+
+MODULE = Module(
+    name="dir_module",
+    source="mod_dir.c",
+    folder_settings=DirSettings,
+    directives=(
+        Directive(name="FallbackResource", args=Args.TAKE1, where=INDEXES, apply=set_fallback, help="Set a default handler"),
+        Directive(name="DirectoryIndex", args=Args.RAW_ARGS, where=INDEXES, apply=add_names_24, help="a list of file names", versions=Versions.V24),
+        Directive(name="DirectoryIndex", args=Args.ITERATE, where=INDEXES, apply=add_name_22, help="a list of file names", versions=Versions.V22),
+        Directive(name="DirectorySlash", args=Args.FLAG, where=INDEXES, apply=set_flag("add_slash"), help="On or Off"),
+        Directive(name="DirectoryCheckHandler", args=Args.FLAG, where=INDEXES, apply=set_flag("check_handler"), help="On or Off",
+                  versions=Versions.V24),
+        Directive(name="DirectoryIndexRedirect", args=Args.TAKE1, where=INDEXES, apply=set_redirect,
+                  help="On, Off, or a 3xx status code.", versions=Versions.V24),
+    ),
+    hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),
+)

@@ -1,0 +1,288 @@
+"""mod_mime: content type, language, encoding, character set, handler and filters by the extensions of a file's name.
+
+Manual: mod/mod_mime.html.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.words import words as split_words
+from whimbrel.errors import ConfigError, StartError
+from whimbrel.modules.setters import Not, check_context, set_flag, set_path, set_text
+from whimbrel.octets import raw
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, Answer
+from whimbrel.registry.settings import setting
+from whimbrel.request.files import is_folder
+
+FOLDER_TYPE = "httpd/unix-directory"
+ATTRIBUTES = ("type", "encoding", "language", "charset", "handler", "input_filters", "output_filters")
+Extensions = dict[str, dict[str, str]]
+
+
+def _overlaid(base: Extensions, over: Extensions) -> Extensions:
+    """Per extension and attribute the inner value wins; "" is what Remove... leaves behind and wins too."""
+    return {**base, **{ext: {**base.get(ext, {}), **own} for ext, own in over.items()}}
+
+
+@dataclass(slots=True)
+class MimeSettings:
+    """Per-directory settings.
+
+    *extensions* maps an extension (lower case, no dot) to its attributes; the value "" says that the attribute was removed, so that not even the
+    file of types gives it.  *match* holds the words of MultiviewsMatch.
+    """
+
+    extensions: Extensions = setting(make=dict, merge=_overlaid)
+    default_language: str | None = setting(None)
+    use_path_info: bool = setting(False)
+    match: frozenset[str] = setting(frozenset())
+
+
+@dataclass(slots=True)
+class MimeServer:
+    """Per-server settings: the file of types, and once the configuration is complete its content, extension to type."""
+
+    types_config: str | None = setting(None)
+    types: dict[str, str] = setting(make=dict)
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+def _extension(word: str) -> str:
+    return word.removeprefix(".").lower()
+
+
+def _store(conf: MimeSettings, word: str, attribute: str, value: str) -> None:
+    known = conf.extensions if isinstance(conf.extensions, dict) else {}
+    ext = _extension(word)
+    conf.extensions = {**known, ext: {**known.get(ext, {}), attribute: value}}
+
+
+def _add(attribute: str) -> Any:
+    def add(_cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+        _store(conf, words[1], attribute, words[0].lower() if "filters" not in attribute else words[0])
+
+    return add
+
+
+def _remove(attribute: str) -> Any:
+    def remove(_cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+        _store(conf, words[0], attribute, "")
+
+    return remove
+
+
+def set_match(cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+    """One word of MultiviewsMatch; some exclude each other."""
+    check_context(cmd, Not.LOCATION | (Not.LIMIT if cmd.dialect.version >= (2, 4) else Not.NOTHING))
+    word = words[0].lower()
+    known = conf.match if isinstance(conf.match, frozenset) else frozenset()
+    if word not in ("any", "negotiatedonly", "filters", "handlers"):
+        raise ConfigError(f"Unrecognized option '{words[0]}'")
+    if word in ("filters", "handlers"):
+        if known & {"any", "negotiatedonly"}:
+            raise ConfigError(f"{word.capitalize()} is incompatible with Any and NegotiatedOnly")
+        conf.match = known | {word}
+    elif known - {word}:
+        others = "NegotiatedOnly" if word == "any" else "Any"
+        name = "Any" if word == "any" else "NegotiatedOnly"
+        raise ConfigError(f"{name} is incompatible with {others}, Filters and Handlers")
+    else:
+        conf.match = frozenset({word})
+
+
+# The file of types ----------------------------------------------------------------------------------------------------------------------------------
+def read_types(data: str) -> dict[str, str]:
+    """Extension (lower case) to type, of a file with lines ``type extension ...``; a later line wins."""
+    types = {}
+    for line in data.split("\n"):
+        parts = [] if line[:1] == "#" else split_words(line)
+        for extension in parts[1:]:
+            types[extension.lower()] = parts[0]
+    return types
+
+
+def load_types(finished: Any) -> None:
+    """Read the main server's TypesConfig once for all servers; a file that can't be read ends the start."""
+    servers = list(finished.servers())
+    path = servers[0].conf(MimeServer).types_config or os.path.join(finished.root, "conf/mime.types")
+    try:
+        with open(raw(path), encoding="latin-1", newline="\n") as file:
+            types = read_types(file.read())
+    except OSError as problem:
+        text = f"could not open mime types config file {path}."
+        reason = f"({problem.errno}){os.strerror(problem.errno or 0)}: "
+        raise StartError(reason + (f"AH01597: {text}" if finished.dialect.ah_codes else text)) from None
+    for server in servers:
+        server.conf(MimeServer).types = types
+
+
+# Finding ----------------------------------------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a file's name says.  *others* are the parts of the name that say nothing, None where no part says anything."""
+
+    type: str | None
+    charset: str | None
+    encodings: tuple[str, ...]
+    languages: tuple[str, ...]
+    handler: str | None
+    input_filters: tuple[str, ...]
+    output_filters: tuple[str, ...]
+    others: tuple[str, ...] | None
+
+
+def name_parts(name: str) -> list[str]:
+    """The base name (leading dots belong to it) and the extensions of a file name, empty ones left out."""
+    bare = name.lstrip(".")
+    first, *extensions = bare.split(".")
+    return [name[:len(name) - len(bare)] + first, *(e for e in extensions if e)]
+
+
+def look_at(name: str, conf: MimeSettings, types: dict[str, str]) -> Found:
+    """Read the extensions from left to right: the last type, character set and handler win, languages and encodings add up."""
+    kind = charset = handler = None
+    lists: dict[str, list[str]] = {"encoding": [], "language": [], "input_filters": [], "output_filters": []}
+    base, *extensions = name_parts(name)
+    others, known = [base], False
+    for extension in extensions:
+        own = conf.extensions.get(extension.lower(), {})
+        new = own.get("type", types.get(extension.lower()))
+        found = bool(new or own.get("charset") or own.get("language") or own.get("encoding"))
+        kind, charset, handler = new or kind, own.get("charset") or charset, own.get("handler") or handler
+        for what, values in lists.items():
+            if own.get(what):
+                values.append(own[what])
+        found = found or bool("handlers" in conf.match and own.get("handler"))
+        found = found or bool("filters" in conf.match and (own.get("input_filters") or own.get("output_filters")))
+        known = known or found
+        if not found:
+            others.append(extension)
+    filters = [tuple(f for f in ";".join(lists[w]).split(";") if f) for w in ("input_filters", "output_filters")]
+    return Found(kind, charset, tuple(lists["encoding"]), tuple(lists["language"]), handler, *filters, tuple(others) if known else None)
+
+
+_MEDIA = re.compile(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*")
+_PARAMETER = re.compile(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S)
+
+
+def with_charset(kind: str, charset: str | None) -> str | None:
+    """The media type with its parameters in one spelling and *charset* in place of its own; None when it is no media type."""
+    media = _MEDIA.match(kind)
+    if media is None:
+        return None
+    out, done = f"{media[1]}/{media[2]}", False
+    for parameter in _PARAMETER.finditer(kind, media.end()):
+        if charset and parameter[1] == "charset":
+            if not done:
+                out, done = f"{out}; charset={charset}", True
+        else:
+            out += f"; {parameter[1]}={parameter[2]}"
+    return f"{out}; charset={charset}" if charset and not done else out
+
+
+def _finder(conf: MimeSettings, types: dict[str, str]) -> Callable[[str], Found]:
+    """`look_at` that remembers what it found for the last names' extensions."""
+    memory: dict[str, Found] = {}
+
+    def find(name: str) -> Found:
+        found = memory.get(name)
+        if found is None:
+            if len(memory) > 1000:
+                memory.clear()
+            found = memory[name] = look_at(name, conf, types)
+        return found
+
+    return find
+
+
+def make_type(scope: Scope) -> Made | None:
+    """Set what the name of the request's file says."""
+    conf, types = scope.folder(MimeSettings), scope.server(MimeServer).types
+    find = _finder(conf, types)
+    new = scope.dialect.version >= (2, 4)
+
+    def find_type(r: Any) -> Answer:
+        if is_folder(r.info):
+            r.content_type = FOLDER_TYPE
+            return OK
+        if r.filename is None:
+            return DECLINED
+        path = r.filename + (r.path_info or "") if conf.use_path_info else r.filename
+        _take(r, find(path.rpartition("/")[2]), new)
+        if not r.content_languages and conf.default_language is not None:
+            r.content_languages = [conf.default_language]
+        return DECLINED if r.content_type is None else OK
+
+    return Made(find_type, Reads.HEAD | Reads.FILES)
+
+
+def _take(r: Any, found: Found, new: bool) -> None:
+    if found.type is not None:
+        r.content_type = found.type
+    if found.languages:
+        r.content_languages = [*r.content_languages, *found.languages]
+    if found.encodings:
+        r.content_encodings = [*r.content_encodings, *found.encodings]
+    if found.handler is not None and not r.proxy:
+        r.handler = found.handler
+    for key, names in (("mime-input-filters", found.input_filters), ("mime-output-filters", found.output_filters)):
+        if names:
+            r.notes[key] = ";".join(names)
+    if found.others is not None:
+        r.notes["ap-mime-exceptions-list"] = "\0".join(found.others)
+    if r.content_type is not None:
+        kind = with_charset(r.content_type, found.charset)
+        if kind is not None:
+            r.content_type = kind
+        else:
+            text = f"annot get media type from '{r.content_type}'"
+            r.log("warn", f"C{text}" if new else f"mod_mime: analyze_ct: c{text}", code="AH01599", module="mime")
+
+
+EXTENSIONS = "followed by one or more file extensions"
+
+
+def _adder(name: str, attribute: str, text: str) -> Directive[Any]:
+    return Directive(name=name, args=Args.ITERATE2, where=Where.OR_FILEINFO, apply=_add(attribute), help=text)
+
+
+def _remover(name: str, attribute: str) -> Directive[Any]:
+    return Directive(name=name, args=Args.ITERATE, where=Where.OR_FILEINFO, apply=_remove(attribute), help="one or more file extensions")
+
+
+MODULE = Module(
+    name="mime_module",
+    source="mod_mime.c",
+    folder_settings=MimeSettings,
+    server_settings=MimeServer,
+    directives=(
+        _adder("AddCharset", "charset", f"a charset (e.g., iso-2022-jp), {EXTENSIONS}"),
+        _adder("AddEncoding", "encoding", f"an encoding (e.g., gzip), {EXTENSIONS}"),
+        _adder("AddHandler", "handler", f"a handler name {EXTENSIONS}"),
+        _adder("AddInputFilter", "input_filters", f"input filter name (or ; delimited names) {EXTENSIONS}"),
+        _adder("AddLanguage", "language", f"a language (e.g., fr), {EXTENSIONS}"),
+        _adder("AddOutputFilter", "output_filters", f"output filter name (or ; delimited names) {EXTENSIONS}"),
+        _adder("AddType", "type", f"a mime type {EXTENSIONS}"),
+        Directive(name="DefaultLanguage", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_text("default_language"),
+                  help="language to use for documents with no other language file extension"),
+        Directive(name="MultiviewsMatch", args=Args.ITERATE, where=Where.OR_FILEINFO, apply=set_match,
+                  help="NegotiatedOnly (default), Handlers and/or Filters, or Any"),
+        _remover("RemoveCharset", "charset"), _remover("RemoveEncoding", "encoding"), _remover("RemoveHandler", "handler"),
+        _remover("RemoveInputFilter", "input_filters"), _remover("RemoveLanguage", "language"),
+        _remover("RemoveOutputFilter", "output_filters"), _remover("RemoveType", "type"),
+        Directive(name="TypesConfig", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_path("types_config"), record=Record.SERVER,
+                  help="the MIME types config file"),
+        Directive(name="ModMimeUsePathInfo", args=Args.FLAG, where=Where.ACCESS_CONF, apply=set_flag("use_path_info"),
+                  help="Set to 'yes' to allow mod_mime to use path info for type checking"),
+    ),
+    hooks=(Hook(TYPE_CHECKER, make_type, Order.MIDDLE),),
+    post_config=(load_types,),
+)

@@ -1,0 +1,265 @@
+"""mod_setenvif: environment variables from what the request says.
+
+Manual: mod/mod_setenvif.html.  The server's own lines are tried when the request has been read, those of sections and .htaccess files once
+the headers are parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.words import getword
+from whimbrel.errors import ConfigError
+from whimbrel.modules.patterns import Substitution, compiled
+from whimbrel.regex import Regex
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, Answer
+from whimbrel.registry.settings import appended, setting
+
+
+@dataclass(slots=True)
+class Condition:
+    """One line: which part of the request, what it must match, which variables that sets.
+
+    *text* is a pattern without special characters, found by plain search (values are then taken as they are written), else
+    *regex* is set.  *names* is the expression for header names where *attribute* is none.  A variable is (name, value) or (name, None) to remove it.
+    """
+
+    attribute: str
+    regex: Regex | None
+    text: str
+    ignore_case: bool
+    names: Regex | None = None
+    variables: list[tuple[str, str | None]] = field(default_factory=list)
+    ampersand: bool = False
+
+
+@dataclass(slots=True)
+class SetEnvIfServer:
+    """Lines that stand outside all sections."""
+
+    conditions: list[Condition] = setting(make=list, merge=appended)
+
+
+@dataclass(slots=True)
+class SetEnvIfFolder:
+    """Lines of sections and .htaccess files."""
+
+    conditions: list[Condition] = setting(make=list, merge=appended)
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+_HEADER_NAME = re.compile(r"[-A-Za-z0-9_]*", re.ASCII)
+_LITERAL = re.compile(r"(?:[^\^.$|()\[\]*+?{}\\]|\\[\^.$|()\[\]*+?{}\\])*", re.S)
+
+
+def set_env_if(ignore_case: bool) -> Any:
+    """The setter of SetEnvIf and SetEnvIfNoCase."""
+    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
+        name, rest = getword(args[0])
+        if not name:
+            raise ConfigError(f"Missing header-field name for {cmd.name}")
+        _add(cmd, name, rest, ignore_case)
+
+    return apply
+
+
+def browser_match(ignore_case: bool) -> Any:
+    """The setter of BrowserMatch and BrowserMatchNoCase."""
+    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
+        _add(cmd, "User-Agent", args[0], ignore_case)
+
+    return apply
+
+
+def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
+    """Needs the expression language, which is not here: the start is refused."""
+    expression, rest = getword(args[0])
+    if not expression:
+        raise ConfigError(f"Missing expression for {cmd.name}")
+    if not getword(rest)[0]:
+        raise ConfigError(f"Missing envariable expression for {cmd.name}")
+    raise ConfigError(f"{cmd.name} is not supported here")
+
+
+def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
+    pattern, rest = getword(text)
+    if not pattern:
+        raise ConfigError(f"Missing regular expression for {cmd.name}")
+    record: Any = cmd.folder(SetEnvIfFolder) if cmd.path else cmd.server(SetEnvIfServer)
+    known = record.conditions if isinstance(record.conditions, list) else []
+    one = _condition(cmd, name, pattern, ignore_case)
+    same = known[-1] if known else None
+    if same is None or (same.attribute.lower(), same.text, same.ignore_case, same.regex) != (name.lower(), one.text, ignore_case, one.regex):
+        record.conditions = [*known, one]
+    else:
+        one = same
+    _add_variables(cmd, one, rest)
+
+
+def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Condition:
+    literal = _LITERAL.fullmatch(pattern) is not None
+    regex = None if literal else compiled(cmd, pattern, f"{cmd.name} regex could not be compiled.", ignore_case=ignore_case)
+    text = re.sub(r"\\(.)", r"\1", pattern, flags=re.S) if literal else ""
+    names = None
+    if not _HEADER_NAME.fullmatch(name) and not name.lower().startswith("oid("):
+        names = compiled(cmd, name, f"{cmd.name}Header name regex could not be compiled.", ignore_case=ignore_case)
+    return Condition(name, regex, text.lower() if ignore_case else text, ignore_case, names, ampersand=cmd.dialect.version < (2, 4))
+
+
+def _add_variables(cmd: Command, one: Condition, text: str) -> None:
+    word, text = getword(text)
+    if not word:
+        raise ConfigError(f"Missing envariable expression for {cmd.name}")
+    while word:
+        name, equals, value = word.partition("=")
+        if name.startswith("!"):
+            one.variables.append((name[1:], None))
+        else:
+            one.variables.append((name, value if equals else "1"))
+        word, text = getword(text)
+
+
+# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+def client_ip(r: Any) -> str:
+    """The address of the client, as mod_remoteip may have corrected it."""
+    address: str = r.connection.user_ip or r.connection.client_ip
+    return address
+
+
+Source = Callable[[Any], str | None]
+
+_SOURCES: dict[str, tuple[Source, Reads]] = {
+    "remote_addr": (client_ip, Reads.CLIENT),
+    "remote_host": (client_ip, Reads.CLIENT),
+    "server_addr": (lambda r: str(r.connection.local_ip), Reads.HEAD),
+    "request_uri": (lambda r: str(r.uri), Reads.HEAD),
+    "request_method": (lambda r: str(r.method), Reads.HEAD),
+    "request_protocol": (lambda r: str(r.protocol), Reads.HEAD),
+}
+
+
+def env_value(r: Any, name: str) -> str | None:
+    """A variable of the request; names are compared without regard to case, as httpd's tables do."""
+    value: str | None = r.env.get(name)
+    if value is None and r.env:
+        low = name.lower()
+        for key, found in r.env.items():
+            if key.lower() == low:
+                return str(found)
+    return value
+
+
+def _source(one: Condition) -> tuple[Source, Reads]:
+    """How a line's part of the request is read."""
+    special = _SOURCES.get(one.attribute.lower())
+    if special is not None:
+        return special
+    if one.names is not None:
+        return _by_pattern(one.names), Reads.HEAD
+    name = one.attribute
+
+    def header_or_variable(r: Any) -> str | None:
+        value: str | None = r.headers_in.get(name)
+        return env_value(r, name) if value is None else value
+
+    return header_or_variable, Reads.HEAD
+
+
+def _by_pattern(names: Regex) -> Source:
+    def last_header(r: Any) -> str | None:
+        """The last header whose name matches."""
+        found: str | None = None
+        for name, value in r.headers_in.items():
+            if names.search(name) is not None:
+                found = value
+        return found
+
+    return last_header
+
+
+def _matcher(one: Condition) -> Callable[[str], Any]:
+    """What answers a match (for literal patterns True), or None or False."""
+    if one.regex is not None:
+        return one.regex.search  # type: ignore[no-any-return]
+    text = one.text
+    if one.ignore_case:
+        return lambda value: text in value.lower()
+    return lambda value: text in value
+
+
+class _Step:
+    """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands."""
+
+    __slots__ = ("matches", "same", "source", "variables")
+
+    def __init__(self, one: Condition, source: Source, same: bool) -> None:
+        self.source, self.same, self.matches = source, same, _matcher(one)
+        self.variables: list[tuple[str, str | Substitution | None]] = [
+            (name, value if value is None or one.regex is None else Substitution(value, ampersand=one.ampersand)) for name, value in one.variables
+        ]
+
+    def set(self, env: dict[str, str], found: Any) -> None:
+        for name, value in self.variables:
+            if value is None:
+                env.pop(name, None)
+            elif name:
+                env[name] = value if isinstance(value, str) else value.apply(found)
+
+
+def _make(conditions: list[Condition]) -> Made | None:
+    if not conditions:
+        return None
+    steps: list[_Step] = []
+    reads, before = Reads.NOTHING, ""
+    for one in conditions:
+        source, depends = _source(one)
+        steps.append(_Step(one, source, one.attribute.lower() == before))
+        reads, before = reads | depends, one.attribute.lower()
+
+    def set_variables(r: Any) -> Answer:
+        value, env = "", r.env
+        for step in steps:
+            if not step.same:
+                value = step.source(r) or ""
+            found = step.matches(value)
+            if found:
+                step.set(env, found)
+        return DECLINED
+
+    return Made(set_variables, reads)
+
+
+def make_post_read(scope: Scope) -> Made | None:
+    """The server's own lines."""
+    return _make(scope.server(SetEnvIfServer).conditions)
+
+
+def make_header_parser(scope: Scope) -> Made | None:
+    """The lines of sections and .htaccess files."""
+    return _make(scope.folder(SetEnvIfFolder).conditions)
+
+
+def _row(name: str, apply: Any, text: str, versions: Versions = Versions.BOTH) -> Directive[Any]:
+    return Directive(name=name, args=Args.RAW_ARGS, where=Where.OR_FILEINFO, apply=apply, help=text, record=Record.NONE, versions=versions)
+
+
+MODULE = Module(
+    name="setenvif_module",
+    source="mod_setenvif.c",
+    folder_settings=SetEnvIfFolder,
+    server_settings=SetEnvIfServer,
+    directives=(
+        _row("SetEnvIf", set_env_if(False), "A header-name, regex and a list of variables."),
+        _row("SetEnvIfNoCase", set_env_if(True), "a header-name, regex and a list of variables."),
+        _row("SetEnvIfExpr", set_env_if_expr, "an expression and a list of variables.", Versions.V24),
+        _row("BrowserMatch", browser_match(False), "A browser regex and a list of variables."),
+        _row("BrowserMatchNoCase", browser_match(True), "A browser regex and a list of variables."),
+    ),
+    hooks=(Hook(POST_READ_REQUEST, make_post_read, Order.MIDDLE), Hook(HEADER_PARSER, make_header_parser, Order.MIDDLE)),
+)
