@@ -7,13 +7,25 @@ directive's name in lower case -> a rule, which gets the words of one setter cal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
 from whimbrel.catalogue.checks.rules import Around, Rule
 
-__all__ = ["Around", "check"]
+__all__ = ["Around", "check", "check_calls"]
+
+
+def check_calls(source: str, name: str, calls: Sequence[list[str]], around: Around) -> str | None:
+    """What `check` says about the calls that one line makes, the first message counting; each call knows the words of those before it."""
+    earlier: tuple[str, ...] = ()
+    for words in calls:
+        if message := check(source, name, words, replace(around, earlier=earlier) if earlier else around):
+            return message
+        earlier += tuple(words)
+    return None
 
 
 def check(source: str, name: str, words: list[str], around: Around) -> str | None:

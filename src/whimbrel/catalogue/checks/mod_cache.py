@@ -18,9 +18,20 @@ def _enable(words: list[str], around: Around) -> str | None:
     return f"CacheEnable provider ({words[0]}) is missing an URL."
 
 
+def _base_url(words: list[str], around: Around) -> str | None:
+    """A URL with a scheme, a host or a port."""
+    scheme, colon, rest = words[0].partition(":")
+    host = (rest if colon else scheme).removeprefix("//").partition("/")[0]
+    port = host.rpartition(":")[2] if colon and rest.startswith("//") and ":" in host else ""
+    if port and not port.isdigit():
+        return f"Could not parse '{words[0]}' as an URL."
+    return None if colon or words[0].startswith("//") else f"URL '{words[0]}' must contain at least one of a scheme, a hostname or a port."
+
+
 CHECKS: dict[str, Rule] = {
     "cachedisable": only("2.4", _disable),
     "cacheenable": only("2.4", _enable),
+    "cachekeybaseurl": _base_url,
     "cachelastmodifiedfactor": when(lambda words, around: not is_float(words[0]), "CacheLastModifiedFactor value must be a float"),
     "cachelockmaxage": when(lambda words, around: strtol(words[0])[0] <= 0, "CacheLockMaxAge value must be a non-zero positive integer"),
 }

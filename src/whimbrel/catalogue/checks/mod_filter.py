@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import Around, Rule, split
+
+PROVIDERS = {
+    "deflate": "deflate", "inflate": "deflate", "includes": "include", "brotli_compress": "brotli", "substitute": "substitute", "sed": "sed",
+    "xml2enc": "xml2enc", "proxy-html": "proxy_html", "buffer": "buffer", "rate_limit": "ratelimit", "request": "request",
+}
+"""The filters that a module brings and -D knows by name; an unknown one may be made by ExtFilterDefine or Lua."""
+
+
+def _known(name: str, around: Around) -> str | None:
+    """An output filter that exists; without mod_ext_filter and mod_lua only the modules' own can."""
+    if f"{PROVIDERS.get(name.lower(), '')}_module" in around.loaded or around.loaded & {"ext_filter_module", "lua_module"}:
+        return None
+    return f"Unknown filter provider {name}"
 
 
 def _by_type(words: list[str], around: Around) -> str | None:
-    """A RAW_ARGS or TAKE_ARGV row that counts its words itself, without the help text."""
-    return None if len(words) > 1 and words[1] else "AddOutputFilterByType requires at least two arguments"
+    """Counts its words itself, without the help text."""
+    if len(words) < 2 or not words[1]:
+        return "AddOutputFilterByType requires at least two arguments"
+    return next((m for name in words[0].split(";") if (m := _known(name, around))), None)
 
 
 def _provider(words: list[str], around: Around) -> str | None:
     """2.2 wants four words in one text: filter, provider, condition, match."""
-    if around.version != "2.2":
-        return None
-    return None if _count(words[0]) == 4 else "usage: FilterProvider filter provider condition match"
-
-
-def _count(text: str) -> int:
-    count, text = 0, text.strip()
-    while text:
-        end = text.find('"', 1) + 1 if text[0] == '"' else len(text.split(None, 1)[0])
-        count, text = count + 1, text[end or len(text):].strip()
-    return count
+    if around.version == "2.4":
+        return _known(words[1], around)
+    parts = split(words[0])
+    return _known(parts[1], around) if len(parts) == 4 else "usage: FilterProvider filter provider condition match"
 
 
 CHECKS: dict[str, Rule] = {"addoutputfilterbytype": _by_type, "filterprovider": _provider}

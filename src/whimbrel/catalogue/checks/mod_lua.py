@@ -5,7 +5,7 @@ from __future__ import annotations
 from whimbrel.catalogue.checks.rules import Rule, always, one_of, regex
 
 WHEN = one_of("early late", "Third argument must be 'early' or 'late'", at=2, exact=True)
-HOOKS = "luahookaccesschecker luahookauthchecker luahookcheckuserid luahooktranslatename"
+HOOKS = "luahookaccesschecker luahookauthchecker luahooktranslatename"
 
 CHECKS: dict[str, Rule] = {
     **dict.fromkeys(HOOKS.split(), WHEN),

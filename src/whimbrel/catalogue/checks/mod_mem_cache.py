@@ -19,5 +19,4 @@ CHECKS: dict[str, Rule] = {
     "mcachemaxobjectsize": _starts(NUMBERLESS.format("MCacheMaxObjectSize", " (bytes)")),
     "mcacheminobjectsize": between(1, None, "MCacheMinObjectSize value must be an positive integer (bytes)"),
     "mcachemaxstreamingbuffer": when(lambda words, around: strtol(words[0])[1] != "", "MCacheMaxStreamingBuffer value must be a number"),
-    "mcacheremovalalgorithm": lambda words, around: None if words[0].lower() in ("lru", "gdsf") else "currently implemented algorithms are LRU and GDSF",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, always, between, by_version, filled_file, first, folder, has_socache, one_of, only, when
+from whimbrel.catalogue.checks.rules import Around, Rule, always, between, by_version, filled_file, folder, has_socache, one_of, only, split, when
 from whimbrel.octets import raw
 
 VERIFY = "none optional require optional_no_ca"
@@ -24,17 +24,14 @@ MUTEX = (
     "Invalid SSLMutex argument {0} (Valid SSLMutex mechanisms are: `none', `default', `flock:/path/to/file', `fcntl:/path/to/file', `sysvsem',"
     " `posixsem', `pthread', `file:/path/to/file', `sem' )"
 )
+CRL = ("none leaf chain", "no_crl_for_cert_ok")
 SMALLEST, LARGEST = 8192, 4294967295
-
-
-def _raw_words(text: str) -> list[str]:
-    return text.replace('"', " ").split()
 
 
 def _options(words: list[str], around: Around) -> str | None:
     known = OPTIONS + (" legacydnstringformat" if around.version == "2.4" else "")
-    for word in _raw_words(words[0]):
-        option = word[1:] if word[0] in "+-" else word
+    for word in split(words[0]):
+        option = word[1:] if word[:1] in ("+", "-") else word
         if option.lower() not in known.split():
             return f"SSLOptions: Illegal option '{option}'"
     return None
@@ -43,8 +40,7 @@ def _options(words: list[str], around: Around) -> str | None:
 def _protocol(name: str) -> Rule:
     """[+|-]protocol ...; 2.4 has given up SSLv2, and its OpenSSL SSLv3, which may only be switched off."""
     def rule(words: list[str], around: Around) -> str | None:
-        text = words[0].strip()
-        for word in ([""] if text == '""' else _raw_words(text)):
+        for word in split(words[0]):
             sign, protocol = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
             if protocol.lower() not in PROTOCOLS[around.version].split():
                 return f"{name}: Illegal protocol '{protocol}'"
@@ -136,19 +132,12 @@ def _certificate(name: str) -> Rule:
     return lambda words, around: None if around.version == "2.4" and words[0].startswith("pkcs11:") else plain(words, around)
 
 
-def _ocsp(words: list[str], around: Around) -> str | None:
-    if words[0].lower() not in ("on", "off", "leaf"):
-        return f"SSLOCSPEnable: Invalid argument '{words[0]}'"
-    bad = [w for w in words[1:] if w.lower() != "no_ocsp_for_cert_ok"]
-    return f"SSLOCSPEnable: Invalid argument '{bad[0]}'" if bad else None
-
-
-def _crl(name: str) -> Rule:
+def _mode(name: str, modes: str, flag: str) -> Rule:
+    """A mode and any number of the one flag."""
     def rule(words: list[str], around: Around) -> str | None:
-        mode = words[0] if words else ""
-        bad = [w for w in words[1:] if w.lower() != "no_crl_for_cert_ok"]
-        wrong = mode if mode.lower() not in ("none", "leaf", "chain") else bad[0] if bad else None
-        return None if wrong is None else f"{name}: Invalid argument '{wrong}'"
+        mode, *flags = split(words[0]) or [""]
+        bad = [mode] if mode.lower() not in modes.split() else [w for w in flags if w.lower() != flag]
+        return f"{name}: Invalid argument '{bad[0]}'" if bad else None
 
     return rule
 
@@ -165,8 +154,8 @@ CHECKS: dict[str, Rule] = {
     "sslcertificatekeyfile": _certificate("SSLCertificateKeyFile"),
     "sslciphersuite": _ciphers,
     "sslproxyciphersuite": _ciphers,
-    "sslcarevocationcheck": _crl("SSLCARevocationCheck"),
-    "sslproxycarevocationcheck": _crl("SSLProxyCARevocationCheck"),
+    "sslcarevocationcheck": _mode("SSLCARevocationCheck", *CRL),
+    "sslproxycarevocationcheck": _mode("SSLProxyCARevocationCheck", *CRL),
     "sslcompression": only("2.4", when(lambda words, around: words[0] == "on",
                                        "This version of OpenSSL does not have any compression methods available, cannot enable SSLCompression.")),
     "sslcryptodevice": only("2.4", one_of("builtin dynamic", "SSLCryptoDevice: Invalid argument; must be one of: 'builtin' (none), 'dynamic'"
@@ -176,7 +165,7 @@ CHECKS: dict[str, Rule] = {
     "ssllog": always("SSLLog directive is no longer supported - use ErrorLog."),
     "sslloglevel": always("SSLLogLevel directive is no longer supported - use LogLevel."),
     "sslmutex": when(lambda words, around: words[0].lower() not in _MUTEXES and not words[0].lower().startswith(("file:", "flock:", "fcntl:")), MUTEX),
-    "sslocspenable": _ocsp,
+    "sslocspenable": _mode("SSLOCSPEnable", "on off leaf", "no_ocsp_for_cert_ok"),
     "ssloptions": _options,
     "sslpassphrasedialog": _pass_phrase,
     "sslprotocol": _protocol("SSLProtocol"),
@@ -190,5 +179,5 @@ CHECKS: dict[str, Rule] = {
     "sslstaplingcache": _cache24("SSLStaplingCache", "stapling", ""),
     "sslverifyclient": one_of(VERIFY, "SSLVerifyClient: Invalid argument '{0}'"),
     "sslverifydepth": between(0, None, _VERIFY_DEPTH.format("SSLVerifyDepth")),
-    "sslvhostsnipolicy": first(one_of("strict secure authonly insecure", _BAD_SNI)),
+    "sslvhostsnipolicy": one_of("strict secure authonly insecure", _BAD_SNI),
 }

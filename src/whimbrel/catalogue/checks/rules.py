@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from whimbrel.catalogue.checks.numbers import atoi, strtol, timeout
 from whimbrel.octets import raw
 from whimbrel.regex import RegexError, compile_regex
+from whimbrel.syntax.words import getword
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
     """What a rule may look at besides the words.
 
-    *root* is the server root, against which relative paths are read.  *loaded* are the identifiers of the loaded modules; *providers* the authn provider
-    names that <AuthnProviderAlias> and the like have made.  *folder*: the directive stands in a section or a .htaccess file, *location*: in
-    a <Location>.
+    *root* is the server root, against which relative paths are read.  *loaded* are the identifiers of the loaded modules; *providers* the authn
+    provider names that <AuthnProviderAlias> and the like have made.  *folder*: the directive stands in a section or a .htaccess file,
+    *location*: in a <Location>.  *earlier* are the words of the line's earlier calls (ITERATE).
     """
 
     version: str = "2.4"
@@ -29,6 +30,7 @@ class Around:
     providers: frozenset[str] = frozenset()
     folder: bool = False
     location: bool = False
+    earlier: tuple[str, ...] = ()
 
     def path(self, word: str) -> str:
         """*word* as a path below the server root (ap_server_root_relative)."""
@@ -42,8 +44,17 @@ Rule = Callable[[list[str], Around], "str | None"]
 def say(message: str, words: list[str]) -> str:
     """*message* with its words filled in."""
     for index, word in enumerate(words):
-        message = message.replace("{%d}" % index, word)
+        message = message.replace(f"{{{index}}}", word)
     return message
+
+
+def split(text: str) -> list[str]:
+    """The words of a RAW_ARGS text; quoted empty words count."""
+    found, at = [], 0
+    while at < len(text):
+        word, at = getword(text, at)
+        found.append(word)
+    return found
 
 
 def when(test: Callable[[list[str], Around], bool], message: str) -> Rule:

@@ -1,0 +1,31 @@
+"""mod_authnz_ldap's argument rules."""
+
+from __future__ import annotations
+
+from whimbrel.catalogue.checks.rules import Around, Rule, compiles, one_of
+
+SCOPES = ("", "one", "onelevel", "sub", "subtree", "base")
+
+
+def _url(words: list[str], around: Around) -> str | None:
+    """ldap[s|i]://hosts/base?attributes?scope?filter [mode]"""
+    scheme, slashes, rest = words[0].partition("://")
+    if not slashes or scheme.lower() not in ("ldap", "ldaps", "ldapi"):
+        return "The scheme was not recognised as a valid LDAP URL scheme."
+    parts = rest.split("?")
+    if len(parts) > 2 and parts[2].lower() not in SCOPES:
+        return "Bad scope encountered while parsing LDAP URL."
+    return one_of("none ssl tls starttls", "Invalid LDAP connection mode setting: must be one of NONE, SSL, or TLS/STARTTLS", at=1)(words, around)
+
+
+def _dereference(words: list[str], around: Around) -> str | None:
+    """The four words of LDAP in lower case; on and off in any."""
+    good = words[0] in ("never", "searching", "finding", "always") or words[0].lower() in ("on", "off")
+    return None if good else "Unrecognized value for AuthLDAPDereferenceAliases directive"
+
+
+def _pattern(words: list[str], around: Around) -> str | None:
+    return None if compiles(words[0]) else f"AuthLDAPInitialBindPattern: cannot compile regular expression '{words[0]}'"
+
+
+CHECKS: dict[str, Rule] = {"authldapurl": _url, "authldapdereferencealiases": _dereference, "authldapinitialbindpattern": _pattern}

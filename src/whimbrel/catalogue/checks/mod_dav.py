@@ -1,0 +1,14 @@
+"""mod_dav's argument rules."""
+
+from __future__ import annotations
+
+from whimbrel.catalogue.checks.rules import Around, Rule, between, only
+
+
+def _provider(words: list[str], around: Around) -> str | None:
+    """On means filesystem, which mod_dav_fs brings."""
+    name = {"on": "filesystem", "off": ""}.get(words[0].lower(), words[0])
+    return f"Unknown DAV provider: {name}" if name and (name != "filesystem" or "dav_fs_module" not in around.loaded) else None
+
+
+CHECKS: dict[str, Rule] = {"dav": _provider, "davmintimeout": only("2.4", between(0, None, "DAVMinTimeout requires a non-negative integer."))}

@@ -1,0 +1,147 @@
+"""mod_proxy's argument rules; the parameters of workers and balancers are in `proxy_parameters`."""
+
+from __future__ import annotations
+
+from whimbrel.catalogue.checks.numbers import atoi, strtol
+from whimbrel.catalogue.checks.proxy_parameters import parameter, url_error
+from whimbrel.catalogue.checks.rules import Around, Rule, between, compiles, one_of, only, split, when
+
+PAIR = "Invalid ProxyPass|ProxyPassMatch parameter. Parameter must be in the form 'key=value'."
+BUFFER = "{} must be >= 512 bytes, or 0 for system default."
+CODES = "ProxyErrorOverride: status codes to intercept must be valid HTTP Status Codes >=400 && <600"
+
+
+def _pass(match: bool) -> Rule:
+    """[path] url [nocanon|interpolate|noquery|key=value ...]; a section's own path takes the first one's place."""
+    def rule(words: list[str], around: Around) -> str | None:
+        rest = [w for w in split(words[0]) if w.lower() not in ("nocanon", "interpolate", "noquery")]
+        place = [] if around.folder else rest[:1]
+        rest = rest[len(place):]
+        if not rest or (not around.folder and "=" in rest[0] and "://" not in rest[0] and len(rest) == 1 and not place):
+            return "ProxyPass|ProxyPassMatch needs a path when not defined in a location"
+        if match and place and not compiles(place[0]):
+            return "Regular expression could not be compiled."
+        if rest[0] == "!":
+            return None
+        if around.folder and len(rest) > 1 and "=" not in rest[1]:
+            return "ProxyPass|ProxyPassMatch can not have a path when defined in a location."
+        if any("=" not in word for word in rest[1:]):
+            return PAIR
+        wrong = url_error(rest[0], around) or next((m for word in rest[1:] if (m := parameter(rest[0], word, around))), None)
+        if wrong is None and rest[0].startswith("balancer:") and around.version == "2.2" and "proxy_balancer_module" not in around.loaded:
+            wrong = "Can't find 'byrequests' lb method"
+        return wrong and f"ProxyPass {wrong}"
+
+    return rule
+
+
+def _reverse(words: list[str], around: Around) -> str | None:
+    rest = words[:-1] if words[-1].lower() == "interpolate" else words
+    if around.folder:
+        return "ProxyPassReverse can not have a path when defined in a location" if len(rest) > 1 else None
+    return "ProxyPassReverse needs a path when not defined in a location" if len(rest) < 2 else None
+
+
+def _member(words: list[str], around: Around) -> str | None:
+    """[balancer] url [key=value ...]"""
+    rest = split(words[0])
+    if around.folder:
+        return "BalancerMember can not have a balancer name when defined in a location" if len(rest) > 1 and "=" not in rest[1] else None
+    if not rest:
+        return "BalancerMember must define balancer name when outside <Proxy > section"
+    if len(rest) < 2:
+        return "BalancerMember must define remote proxy server"
+    if not rest[0].startswith("balancer:"):
+        return "BalancerMember Bad syntax for a balancer name" + (f" ({rest[0]})" if around.version == "2.4" else "")
+    wrong = url_error(rest[1], around) or next((m for word in rest[2:] if "=" in word and (m := parameter(rest[1], word, around))), None)
+    return wrong and f"BalancerMember {wrong}"
+
+
+def _set(words: list[str], around: Around) -> str | None:
+    name = (split(words[0]) or [""])[0]
+    if around.folder or not name:
+        return None
+    return f"ProxySet can not find '{name}' {'Balancer' if name.startswith('balancer:') else 'Worker'}."
+
+
+def _remote(words: list[str], around: Around) -> str | None:
+    scheme, slashes, rest = words[1].partition("://")
+    if not slashes or not scheme:
+        return "ProxyRemote: Bad syntax for a remote proxy server"
+    port = rest.rpartition(":")[2].rstrip("/") if ":" in rest else "80"
+    return None if port[:1].isdigit() and atoi(port) <= 65535 else "ProxyRemote: Bad syntax for a remote proxy server (bad port number)"
+
+
+def _remote_match(words: list[str], around: Around) -> str | None:
+    return _remote(words, around) if compiles(words[0]) else "Regular expression for ProxyRemoteMatch could not be compiled."
+
+
+def _override(words: list[str], around: Around) -> str | None:
+    """On or Off, and after On any number of status codes."""
+    word = words[0].lower()
+    if not around.earlier:
+        return None if word in ("on", "off") else "ProxyErrorOverride first parameter must be one of: off | on"
+    if around.earlier[0].lower() != "on":
+        return "ProxyErrorOverride: status codes must follow a value of 'on'"
+    if not word.isdigit():
+        return "ProxyErrorOverride: status codes to intercept must be numeric"
+    return None if 400 <= int(word) < 600 else CODES
+
+
+def _proxy(words: list[str], around: Around) -> str | None:
+    """Parameters are for workers and balancers only."""
+    url, *rest = split(words[0].rpartition(">")[0] or words[0]) or [""]
+    if rest and "://" not in url:
+        return "<Proxy> arguments are not supported for non url."
+    wrong = next((f"{m} {word}; {url}" if around.version == "2.4" else m for word in rest if (m := parameter(url, word, around))), None)
+    return wrong and f"<Proxy {wrong}"
+
+
+def _proxy_match(words: list[str], around: Around) -> str | None:
+    pattern, *rest = split(words[0].rpartition(">")[0] or words[0]) or [""]
+    if not compiles(pattern):
+        return "Regex could not be compiled"
+    return "Multiple <ProxyMatch> arguments not (yet) supported." if rest else None
+
+
+def _connect22(words: list[str], around: Around) -> str | None:
+    return None if words[0][:1].isdigit() else "AllowCONNECT: port number must be numeric"
+
+
+def _address(words: list[str], around: Around) -> str | None:
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(words[0])
+    except ValueError:
+        return "ProxySourceAddress invalid value"
+    return None
+
+
+def _buffer(name: str) -> Rule:
+    return when(lambda words, around: atoi(words[0]) < 512 and atoi(words[0]) != 0, BUFFER.format(name))
+
+
+CHECKS: dict[str, Rule] = {
+    "<proxy": _proxy,
+    "<proxymatch": _proxy_match,
+    "proxypass": _pass(False),
+    "proxypassmatch": _pass(True),
+    "proxypassreverse": _reverse,
+    "balancermember": _member,
+    "proxyset": _set,
+    "proxyremote": _remote,
+    "proxyremotematch": _remote_match,
+    "proxyerroroverride": only("2.4", _override),
+    "allowconnect": _connect22,
+    "balancergrowth": between(0, 1000, "BalancerGrowth must be between 0 and 1000"),
+    "proxybadheader": one_of("IsError Ignore StartBody", "ProxyBadHeader must be one of: IsError | Ignore | StartBody"),
+    "proxydomain": when(lambda words, around: not words[0].startswith("."), "ProxyDomain: domain name must start with a dot."),
+    "proxyiobuffersize": only("2.4", when(lambda words, around: strtol(words[0])[0] < 512 and strtol(words[0])[0] != 0,
+                                          BUFFER.format("ProxyIOBufferSize"))),
+    "proxyreceivebuffersize": _buffer("ProxyReceiveBufferSize"),
+    "proxysourceaddress": _address,
+    "proxystatus": one_of("off on full", "ProxyStatus must be one of: off | on | full"),
+    "proxytimeout": between(1, None, "Proxy Timeout must be at least 1 second."),
+    "proxyvia": one_of("off on full block", "ProxyVia must be one of: off | on | full | block"),
+}

@@ -1,0 +1,9 @@
+"""mod_suexec's argument rules: the recorded 2.4 has no suexec binary, which makes the directive an error; 2.2 only warned."""
+
+from __future__ import annotations
+
+from whimbrel.catalogue.checks.rules import Rule, always, only
+
+DISABLED = "SuexecUserGroup configured, but suEXEC is disabled: Missing suexec binary /usr/lib/apache2/suexec"
+
+CHECKS: dict[str, Rule] = {"suexecusergroup": only("2.4", always(DISABLED))}
