@@ -1,0 +1,204 @@
+"""Order, Allow and Deny: of mod_authz_host in 2.2, of mod_access_compat in 2.4.
+
+Manual: mod/mod_access_compat.html.  A section's record replaces the outer one as a whole, in both versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final, TypeVar
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.auth_api import client_address, environment
+from whimbrel.modules.client_names import confirmed_name, in_domain
+from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network
+from whimbrel.registry.module import Reads
+from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.record import Request
+
+R = TypeVar("R")
+METHODS: Final = 64
+DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE = "deny,allow", "allow,deny", "mutual-failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One word of Allow or Deny: *kind* is all, ip, host, env or nenv; *methods* the mask of <Limit> (-1: all)."""
+
+    methods: int
+    kind: str
+    value: Any = None
+
+
+@dataclass(slots=True)
+class AllowDenySettings:
+    """Per-directory settings; *order* and *satisfy* by method number."""
+
+    order: dict[int, str] = setting(make=dict)
+    allows: list[Entry] = setting(make=list)
+    denies: list[Entry] = setting(make=list)
+    satisfy: dict[int, str] = setting(make=dict)
+
+    def laid_over(self, base: AllowDenySettings) -> AllowDenySettings:
+        """An inner section drops what outer ones said: httpd gives this record no merge."""
+        return self
+
+
+def by_method(cmd: Command, known: Any, value: R) -> dict[int, R]:
+    """*known* with *value* for every method that the command is limited to."""
+    old = {} if known is UNSET else known
+    return {**old, **{number: value for number in range(METHODS) if cmd.methods >> number & 1}}
+
+
+def set_order(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+    order = words[0].lower()
+    if order not in (DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE):
+        raise ConfigError("unknown order")
+    record.order = by_method(cmd, record.order, order)
+
+
+def add_entry(name: str) -> Callable[[Command, AllowDenySettings, list[str]], None]:
+    """The setter of Allow or Deny, which fills the list *name*."""
+    def apply(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+        if words[0].lower() != "from":
+            raise ConfigError("allow and deny must be followed by 'from'")
+        known = getattr(record, name)
+        setattr(record, name, [*([] if known is UNSET else known), entry(cmd, words[1])])
+
+    return apply
+
+
+def entry(cmd: Command, where: str) -> Entry:
+    """What one word after ``from`` means."""
+    low = where.lower()
+    if low.startswith("env=!"):
+        return Entry(cmd.methods, "nenv", where[5:])
+    if low.startswith("env="):
+        return Entry(cmd.methods, "env", where[4:])
+    if low == "all":
+        return Entry(cmd.methods, "all")
+    network = _network(where)
+    if network is not None:
+        return Entry(cmd.methods, "ip", network)
+    if "#" in where and not cmd.dialect.access_in_core:
+        raise ConfigError("No comments are allowed here")
+    return Entry(cmd.methods, "host", where)
+
+
+def _network(where: str) -> Network | None:
+    """The network, or None where the word is a host name; a slash makes it a network whatever it looks like."""
+    address, slash, mask = where.partition("/")
+    try:
+        return parse_network(address, mask if slash else None)
+    except BadAddress as problem:
+        if problem.reason:
+            raise ConfigError(problem.reason) from None
+        if slash:
+            raise ConfigError("An IP address was expected") from None
+        return None
+
+
+# asking the lists ---------------------------------------------------------------------------------
+Test = Callable[[Request], bool]
+
+
+class Entries:
+    """One list, compiled per method: tests in the order of the entries, neighbouring networks as one test.
+
+    A test that is None asks for the client's name: *hosts* then holds the names.
+    """
+
+    __slots__ = ("_by_method", "_entries", "waits")
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries = entries
+        self._by_method: dict[int, list[tuple[Test | None, list[str]]]] = {}
+        self.waits = any(e.kind == "host" for e in entries)
+
+    def tests(self, method: int) -> list[tuple[Test | None, list[str]]]:
+        found = self._by_method.get(method)
+        if found is None:
+            mine = [e for e in self._entries if e.methods >> method & 1]
+            found = self._by_method[method] = [_test(kind, [e.value for e in run]) for kind, run in groupby(mine, key=lambda e: e.kind)]
+        return found
+
+    def has(self, r: Request) -> bool:
+        """Whether an entry matches the request; for lists without host names."""
+        return any(test is not None and test(r) for test, _ in self.tests(r.method_number))
+
+    async def has_waiting(self, r: Request) -> bool:
+        """The same for lists with host names; a name is only looked up when no earlier entry has matched."""
+        for test, hosts in self.tests(r.method_number):
+            if test is not None:
+                if test(r):
+                    return True
+                continue
+            name = await confirmed_name(r)
+            if name is not None and any(in_domain(host, name) for host in hosts):
+                return True
+        return False
+
+
+def _test(kind: str, values: list[Any]) -> tuple[Test | None, list[str]]:
+    if kind == "all":
+        return (lambda r: True), []
+    if kind == "ip":
+        networks = Networks(values)
+        return (lambda r: client_address(r) in networks), []
+    if kind == "env":
+        return (lambda r: any(environment(r, name) is not None for name in values)), []
+    if kind == "nenv":
+        return (lambda r: any(environment(r, name) is None for name in values)), []
+    return None, values
+
+
+Denied = Callable[[Request], bool]
+
+
+def compile_denied(record: AllowDenySettings) -> tuple[Any, Reads, bool]:
+    """What tells whether a request is denied, what it reads, and whether it waits."""
+    allows, denies = Entries(record.allows), Entries(record.denies)
+    order = record.order
+    kinds = {e.kind for e in record.allows + record.denies}
+    reads = Reads.HEAD | (Reads.CLIENT if kinds & {"ip", "host"} else Reads.NOTHING) | (Reads.OUTSIDE if "host" in kinds else Reads.NOTHING)
+    if not (allows.waits or denies.waits):
+        return (lambda r: _denied(order.get(r.method_number, DENY_THEN_ALLOW), lambda: allows.has(r), lambda: denies.has(r))), reads, False
+
+    async def denied(r: Request) -> bool:
+        kind = order.get(r.method_number, DENY_THEN_ALLOW)
+        if kind == DENY_THEN_ALLOW:
+            return await denies.has_waiting(r) and not await allows.has_waiting(r)
+        return not await allows.has_waiting(r) or await denies.has_waiting(r)
+
+    return denied, reads, True
+
+
+def _denied(order: str, allowed: Callable[[], bool], refused: Callable[[], bool]) -> bool:
+    if order == DENY_THEN_ALLOW:
+        return refused() and not allowed()
+    return not allowed() or refused()
+
+
+_LIST_HELP = "'from' followed by hostnames or IP-address wildcards"
+
+
+def directives(versions: Versions, also: Callable[[Command, AllowDenySettings], None] | None = None) -> tuple[AnyDirective, ...]:
+    """The three rows; *also* is called after each."""
+    def then(setter: Callable[[Command, AllowDenySettings, list[str]], None]) -> Callable[[Command, AllowDenySettings, list[str]], None]:
+        def apply(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+            setter(cmd, record, words)
+            if also is not None:
+                also(cmd, record)
+
+        return apply
+
+    return (
+        Directive(name="order", args=Args.TAKE1, where=Where.OR_LIMIT, apply=then(set_order), versions=versions,
+                  help="'allow,deny', 'deny,allow', or 'mutual-failure'"),
+        Directive(name="allow", args=Args.ITERATE2, where=Where.OR_LIMIT, apply=then(add_entry("allows")), versions=versions, help=_LIST_HELP),
+        Directive(name="deny", args=Args.ITERATE2, where=Where.OR_LIMIT, apply=then(add_entry("denies")), versions=versions, help=_LIST_HELP),
+    )

@@ -1,0 +1,159 @@
+"""What the modules of authentication and authorization share: results, providers, the type and name of an area.
+
+Results are httpd's enumerations (authn_status, authz_status).  A provider's `make` runs once for each distinct merged configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from whimbrel.config.core import CoreFolder
+from whimbrel.config.execute import CommandState
+from whimbrel.config.model import Layer
+from whimbrel.directives.command import Command
+from whimbrel.modules.string_values import Text
+from whimbrel.registry.module import Reads, Scope
+from whimbrel.registry.settings import setting
+from whimbrel.request.record import Request
+
+# authn_status
+AUTH_DENIED: Final = 0
+AUTH_GRANTED: Final = 1
+AUTH_USER_FOUND: Final = 2
+AUTH_USER_NOT_FOUND: Final = 3
+AUTH_GENERAL_ERROR: Final = 4
+
+# authz_status
+DENIED: Final = 0
+GRANTED: Final = 1
+NEUTRAL: Final = 2
+GENERAL_ERROR: Final = 3
+DENIED_NO_USER: Final = 4
+
+PasswordCheck = Callable[[Request, str, str], Awaitable[int]]
+RealmHash = Callable[[Request, str, str], tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Authn:
+    """A ready authentication provider: *password* (request, user, password) gives an authn_status; *realm_hash* (request, user, realm) gives
+    AUTH_USER_FOUND and MD5(user:realm:password), None where the provider knows no such hashes."""
+
+    password: PasswordCheck
+    realm_hash: RealmHash | None = None
+    reads: Reads = Reads.HEAD | Reads.FILES
+
+
+@dataclass(frozen=True, slots=True)
+class AuthnProvider:
+    """What a module registers under ("authn", NAME)."""
+
+    make: Callable[[Scope], Authn]
+
+
+CheckFn = Callable[[Request], int] | Callable[[Request], Awaitable[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A ready authorization check: *fn* gives an authz_status; *waits* where it is `async def`."""
+
+    fn: CheckFn
+    reads: Reads = Reads.HEAD
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AuthzProvider:
+    """What a module registers under ("authz", NAME).
+
+    *parse* gets the command and the text after the name in a Require line and gives what *make* needs; it raises ConfigError.  *make* gets the
+    merged configuration, that text and the parsed value.
+    """
+
+    make: Callable[[Scope, str, Any], Check]
+    parse: Callable[[Command, str], Any] | None = None
+
+
+def under(scope: Scope, layer: Layer) -> Scope:
+    """*scope* with *layer* laid over it: what an aliased provider sees."""
+    plus: Callable[[Layer], Scope] = scope.plus  # type: ignore[attr-defined]
+    return plus(layer)
+
+
+def state_of(cmd: Command) -> CommandState:
+    """The command with what only containers need: the configuration that is being read."""
+    assert isinstance(cmd, CommandState)
+    return cmd
+
+
+@dataclass(slots=True)
+class AuthnCoreSettings:
+    """Per-directory settings of mod_authn_core (2.4); the aliases belong to the server."""
+
+    auth_type: Text | None = setting(None)
+    auth_name: Text | None = setting(None)
+
+
+def auth_type(scope: Scope) -> Callable[[Request], str | None]:
+    """What finds the request's authentication type (ap_auth_type); None: no authentication."""
+    if scope.dialect.access_in_core:
+        written = scope.folder(CoreFolder).auth_type
+        return lambda r: written
+    value = scope.folder(AuthnCoreSettings).auth_type
+    if value is None:
+        return lambda r: None
+    if value.constant is not None:
+        fixed = _not_none(value.constant)
+        return lambda r: fixed
+    return lambda r: _not_none(value.of(r))
+
+
+def _not_none(kind: str) -> str | None:
+    return None if kind.lower() == "none" else kind
+
+
+def auth_name(scope: Scope) -> Callable[[Request], str | None]:
+    """What finds the request's realm, quotes escaped (ap_auth_name)."""
+    if scope.dialect.access_in_core:
+        written = scope.folder(CoreFolder).auth_name
+        return lambda r: written
+    value = scope.folder(AuthnCoreSettings).auth_name
+    if value is None:
+        return lambda r: None
+    if value.constant is not None:
+        fixed = escape_quotes(value.constant)
+        return lambda r: fixed
+    return lambda r: escape_quotes(value.of(r))
+
+
+def escape_quotes(text: str) -> str:
+    """A backslash before every double quote that has none (ap_escape_quotes)."""
+    out, escaped = [], False
+    for char in text:
+        if char == '"' and not escaped:
+            out.append("\\")
+        escaped = char == "\\" and not escaped
+        out.append(char)
+    return "".join(out)
+
+
+def environment(r: Request, name: str) -> str | None:
+    """A variable of the request's environment; httpd's tables have no regard to case."""
+    found = r.env.get(name)
+    if found is not None or not r.env:
+        return found
+    low = name.lower()
+    return next((value for key, value in r.env.items() if key.lower() == low), None)
+
+
+def client_address(r: Request) -> str:
+    """The address that access control looks at (useragent_ip)."""
+    return r.connection.user_ip or r.connection.client_ip
+
+
+def denied_path(r: Request) -> str:
+    """How the log names what was denied: the file, or the URL where there is none."""
+    return r.filename if r.filename else f"uri {r.uri}"

@@ -1,0 +1,175 @@
+"""Password and group files: read once, asked again for their stat on each request, parsed again when that has changed.
+
+A file object belongs to the directive that names it, so it lives as long as its configuration.  Manual: mod/mod_authn_file.html,
+mod/mod_authz_groupfile.html.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, TypeVar
+
+from whimbrel.dialect import Dialect
+from whimbrel.directives.words import getword
+from whimbrel.modules.passwords import is_cheap, verify
+from whimbrel.octets import raw, text
+from whimbrel.request.files import Mark, mark
+from whimbrel.request.record import Request
+
+T = TypeVar("T")
+_BLANKS: Final = " \t\n\v\f\r"
+_LONGEST_LINE: Final = 8190  # MAX_STRING_LEN less the line's end
+_BAD_FILE: Final = 9  # EBADF: what httpd says of something that is no regular file
+
+
+class Unreadable(Exception):
+    """The file can't be opened; *errno* says why."""
+
+    def __init__(self, errno: int) -> None:
+        super().__init__(os.strerror(errno))
+        self.errno = errno
+
+    def line(self, dialect: Dialect, message: str) -> str:
+        """The error-log text about it; 2.2 puts the system's reason in front of the text, 2.4 in front of the client."""
+        return message if dialect.ah_codes else f"({self.errno}){os.strerror(self.errno)}: {message}"
+
+
+class AuthFile(Generic[T]):
+    """A file at *path* and what *parse* makes of its text."""
+
+    def __init__(self, path: str, parse: Callable[[str], T]) -> None:
+        self.path = path
+        self._parse = parse
+        self._mark: Mark = None
+        self._content: T | None = None
+
+    def content(self, r: Request) -> T:
+        """The parsed content as of now; raises Unreadable."""
+        info = r.files.stat(self.path)
+        if info is None:
+            raise Unreadable(r.files.why(self.path) or 2)
+        seen = mark(info)
+        if self._content is not None and seen == self._mark:
+            return self._content
+        if not _may_be_read(info, self.path):
+            r.log("error", f"Access to file {self.path} denied by server: not a regular file", code="AH00554")
+            raise Unreadable(_BAD_FILE)
+        try:
+            with open(raw(self.path), "rb") as file:
+                data = file.read()
+        except OSError as problem:
+            raise Unreadable(problem.errno or _BAD_FILE) from None
+        self._content, self._mark = self._parse(text(data)), seen
+        return self._content
+
+
+def _may_be_read(info: os.stat_result, path: str) -> bool:
+    from stat import S_ISREG
+
+    return S_ISREG(info.st_mode) or path == "/dev/null"
+
+
+def config_lines(content: str, *, longest: int, continued: bool) -> Iterator[str]:
+    """The lines that httpd's ap_cfg_getline gives: trimmed, joined at a last backslash, without comments and empty ones.
+
+    *longest* 0 means any; with *continued* (2.4) a line that is too long ends the file, without (2.2) it is cut into several.
+    """
+    for line in _joined(content):
+        for piece in _pieces(line, longest, continued):
+            if piece is None:
+                return
+            piece = piece.strip(_BLANKS)
+            if piece and piece[0] != "#":
+                yield piece
+
+
+def _joined(content: str) -> Iterator[str]:
+    kept = ""
+    lines = content.split("\n")
+    for index, line in enumerate(lines):
+        line = line.partition("\0")[0]
+        bare = line.removesuffix("\r")
+        if bare.endswith("\\") and index < len(lines) - 1:
+            kept += bare[:-1]
+            continue
+        yield kept + line
+        kept = ""
+    if kept:
+        yield kept
+
+
+def _pieces(line: str, longest: int, continued: bool) -> Iterator[str | None]:
+    if not longest or len(line) <= longest:
+        yield line
+    elif continued:
+        yield None
+    else:
+        for start in range(0, len(line), longest):
+            yield line[start:start + longest]
+
+
+def getword_at(line: str, stop: str) -> tuple[str, str]:
+    """httpd's ap_getword: the text before *stop* and what follows it, several stops counting as one."""
+    word, _, rest = line.partition(stop)
+    return word, rest.lstrip(stop)
+
+
+class Passwords:
+    """The entries of a password file: user to stored password, and realm hashes of digest files.
+
+    A password that was right is remembered (as a keyed digest) for as long as the file stays the same.
+    """
+
+    def __init__(self, content: str, *, continued: bool) -> None:
+        self.stored: dict[str, str] = {}
+        self.realms: dict[tuple[str, str], str] = {}
+        self._key = os.urandom(32)
+        self._right: dict[str, bytes] = {}
+        for line in config_lines(content, longest=_LONGEST_LINE, continued=continued):
+            user, rest = getword_at(line, ":")
+            second, rest = getword_at(rest, ":")
+            self.stored.setdefault(user, second)
+            self.realms.setdefault((user, second), getword_at(rest, ":")[0])
+
+    def _digest(self, user: str, password: str) -> bytes:
+        return hashlib.blake2b(raw(f"{len(user)}:{user}:{password}"), key=self._key, digest_size=32).digest()
+
+    async def right(self, r: Request, user: str, password: str) -> bool:
+        """Whether *password* is that of *user*, who must have an entry."""
+        digest = self._digest(user, password)
+        if self._right.get(user) == digest:
+            return True
+        stored = self.stored[user]
+        good = verify(password, stored) if is_cheap(stored) else await r.engine.runtime.in_thread(lambda: verify(password, stored))
+        if good:
+            self._right[user] = digest
+        return good
+
+
+def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:
+    """The password file at *path*."""
+    return AuthFile(path, lambda content: Passwords(content, continued=dialect.ah_codes))
+
+
+Groups = dict[str, frozenset[str]]
+
+
+def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
+    """The group file at *path*: user to the groups, in lower case since httpd looks them up without regard to case."""
+    return AuthFile(path, lambda content: parse_groups(content, continued=dialect.ah_codes))
+
+
+def parse_groups(content: str, *, continued: bool) -> Groups:
+    """Lines ``group: user user ...``."""
+    found: dict[str, set[str]] = {}
+    for line in config_lines(content, longest=0 if continued else _LONGEST_LINE, continued=continued):
+        group, rest = getword_at(line, ":")
+        group = group.rstrip(_BLANKS).lower()
+        while rest:
+            user, rest = getword(rest)
+            found.setdefault(user, set()).add(group)
+    return {user: frozenset(groups) for user, groups in found.items()}
+
+

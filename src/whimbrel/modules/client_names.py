@@ -1,0 +1,38 @@
+"""The client's host name, looked up in both directions, as access control by name wants it (REMOTE_DOUBLE_REV).
+
+Manual: mod/mod_authz_host.html ("Require host").
+"""
+
+from __future__ import annotations
+
+from whimbrel.modules.auth_api import client_address
+from whimbrel.modules.networks import numeric_address
+from whimbrel.request.record import Request
+
+NAME_NOTE = "remote-host"
+"""Key of the connection's note that holds the client's name in lower case, "" where it has none: %h shows it from then on."""
+CONFIRMED_NOTE = "remote-host-confirmed"
+
+
+async def confirmed_name(r: Request) -> str | None:
+    """The client's name if the name leads back to its address, else None; asked once per connection."""
+    notes = r.connection.notes
+    r.outside()
+    name = notes.get(NAME_NOTE)
+    if name is None:
+        name = notes[NAME_NOTE] = (await r.engine.runtime.name_of(client_address(r)) or "").lower()
+    if not name:
+        return None
+    known = notes.get(CONFIRMED_NOTE)
+    if known is None:
+        own = numeric_address(client_address(r))
+        known = notes[CONFIRMED_NOTE] = "1" if own in map(numeric_address, await r.engine.runtime.addresses_of(name)) else ""
+    return name if known else None
+
+
+def in_domain(domain: str, name: str) -> bool:
+    """Whether the host *name* (lower case) is *domain* or lies below it; only whole labels count."""
+    domain = domain.lower()
+    if not name.endswith(domain):
+        return False
+    return len(name) == len(domain) or domain[:1] == "." or name[-len(domain) - 1] == "."

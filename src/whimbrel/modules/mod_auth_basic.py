@@ -1,0 +1,241 @@
+"""mod_auth_basic: HTTP Basic authentication (RFC 7617).
+
+Manual: mod/mod_auth_basic.html.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    Authn,
+    AuthnProvider,
+    auth_name,
+    auth_type,
+)
+from whimbrel.modules.mod_authn_core import find_provider
+from whimbrel.modules.setters import set_flag
+from whimbrel.modules.string_values import Text, compile_text, constant_text
+from whimbrel.octets import raw, text
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
+from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.record import Request
+
+_MODULE = "auth_basic"
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
+FakeUser = tuple[Text, Text]
+
+
+@dataclass(slots=True)
+class AuthBasicSettings:
+    """Per-directory settings; *fake* is user and password of AuthBasicFake, *digest* says that providers are asked for MD5(user:realm:password)."""
+
+    providers: list[AuthnProvider] = setting(make=list)
+    authoritative: bool = setting(True)
+    fake: FakeUser | None = setting(None)
+    digest: bool = setting(False)
+
+
+def add_provider(cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+    known = [] if record.providers is UNSET else record.providers
+    record.providers = [*known, find_provider(cmd, words[0])]
+
+
+def set_fake(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+    if words[0].lower() == "off":
+        record.fake = None
+        return
+    user = _fake_part(words[0], f"Could not parse fake username expression '{words[0]}'")
+    if len(words) == 1:
+        record.fake = (user, constant_text("password"))
+        return
+    record.fake = (user, _fake_part(words[1], f"Could not parse fake password expression associated to user '{words[0]}'"))
+
+
+def _fake_part(written: str, problem_with: str) -> Text:
+    try:
+        return compile_text(written)
+    except ConfigError as problem:
+        raise ConfigError(f"{problem_with}: {problem.reason}") from None
+
+
+def set_digest(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+    word = words[0].lower()
+    if word not in ("off", "md5"):
+        raise ConfigError(f"Invalid algorithm in AuthBasicUseDigestAlgorithm: {words[0]}")
+    record.digest = word == "md5"
+
+
+# the request's credentials ------------------------------------------------------------------------
+def decode_base64(value: str) -> str:
+    """What APR's base64 decoder makes of *value*: everything up to the first character that is not of the alphabet."""
+    found = _BASE64.match(value)
+    digits = found[0] if found else ""
+    if len(digits) % 4 == 1:
+        digits = digits[:-1]
+    return text(base64.b64decode(digits + "=" * (-len(digits) % 4)))
+
+
+def credentials(r: Request) -> tuple[str, str] | None:
+    """User and password of the request; None (logged where another scheme came) without them."""
+    line = r.headers_in.get("Proxy-Authorization" if r.proxy else "Authorization")
+    if line is None:
+        return None
+    scheme, _, rest = line.partition(" ")
+    if scheme.lower() != "basic":
+        r.log("error", f"client used wrong authentication scheme: {r.uri}", code="AH01614", module=_MODULE)
+        return None
+    user, _, password = decode_base64(rest.lstrip(" ")).partition("\0")[0].partition(":")
+    return user, password
+
+
+def challenge(r: Request, realm: str | None) -> None:
+    """Ask the client for credentials."""
+    r.err_headers_out.set("Proxy-Authenticate" if r.proxy else "WWW-Authenticate", f'Basic realm="{realm or "(null)"}"')
+
+
+# hooks --------------------------------------------------------------------------------------------
+def is_basic(kind: str | None) -> bool:
+    """Whether the authentication type is this module's."""
+    return kind is not None and kind.lower() == "basic"
+
+
+def make_authenticate(scope: Scope) -> Made:
+    """Find out who the client is and whether the password is right."""
+    settings = scope.folder(AuthBasicSettings)
+    kind, realm_of = auth_type(scope), auth_name(scope)
+    checks = [provider.make(scope) for provider in _providers(scope, settings)]
+    reads = Reads.HEAD
+    for check in checks:
+        reads |= check.reads
+
+    async def authenticate(r: Request) -> Answer:
+        found = kind(r)
+        if not is_basic(found):
+            return DECLINED
+        realm = realm_of(r)
+        if not realm:
+            r.log("error", f"need AuthName: {r.uri}", code="AH01615", module=_MODULE)
+            return 500
+        r.auth_type = found
+        given = credentials(r)
+        if given is None:
+            challenge(r, realm)
+            return 401
+        r.user, password = given
+        result = await _ask(r, checks, settings.digest, realm, password)
+        if result == AUTH_GRANTED:
+            return OK
+        if not settings.authoritative and result != AUTH_DENIED:
+            return DECLINED
+        return _refused(r, result, realm)
+
+    return Made(authenticate, reads, waits=True)
+
+
+def _providers(scope: Scope, settings: AuthBasicSettings) -> list[AuthnProvider]:
+    """Those of AuthBasicProvider, by default that of mod_authn_file."""
+    default = scope.provider("authn", "file")
+    return settings.providers or ([default] if default is not None else [])
+
+
+async def _ask(r: Request, checks: list[Authn], digest: bool, realm: str, password: str) -> int:
+    """The authn_status of the first provider that knows the user."""
+    if not checks:
+        r.log("error", "No Authn provider configured", code="AH01616", module=_MODULE)
+        return AUTH_GENERAL_ERROR
+    result = AUTH_USER_NOT_FOUND
+    user = r.user or ""
+    for check in checks:
+        result = _by_realm(r, check, user, realm, password) if digest else await check.password(r, user, password)
+        if result != AUTH_USER_NOT_FOUND:
+            break
+    return result
+
+
+def _by_realm(r: Request, check: Authn, user: str, realm: str, password: str) -> int:
+    """AuthBasicUseDigestAlgorithm: the provider's hash against MD5(user:realm:password)."""
+    if check.realm_hash is None:
+        return AUTH_GENERAL_ERROR
+    result, stored = check.realm_hash(r, user, realm)
+    if result != AUTH_USER_FOUND:
+        return result
+    return AUTH_GRANTED if hashlib.md5(raw(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
+
+
+def _refused(r: Request, result: int, realm: str) -> Answer:
+    if result == AUTH_DENIED:
+        r.log("error", f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch', code="AH01617", module=_MODULE)
+    elif result == AUTH_USER_NOT_FOUND:
+        r.log("error", f"user {r.user} not found: {r.uri}", code="AH01618", module=_MODULE)
+    else:
+        return 500
+    challenge(r, realm)
+    return 401
+
+
+def make_note(scope: Scope) -> Made:
+    """The challenge of a 401 that some other module gave."""
+    kind, realm_of = auth_type(scope), auth_name(scope)
+
+    def note(r: Request) -> Answer:
+        if not is_basic(kind(r)):
+            return DECLINED
+        challenge(r, realm_of(r))
+        return OK
+
+    return Made(note)
+
+
+def make_fake(scope: Scope) -> Made | None:
+    """AuthBasicFake: an Authorization field for whatever lies behind this server."""
+    fake = scope.folder(AuthBasicSettings).fake
+    if fake is None or scope.dialect.access_in_core:
+        return None
+    user, password = fake
+
+    def set_header(r: Request) -> Answer:
+        name = user.of(r)
+        if not name:
+            return DECLINED
+        r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(f"{name}:{password.of(r)}"))))
+        return OK
+
+    return Made(set_header)
+
+
+def _row(name: str, args: Args, apply: Callable[[Command, AuthBasicSettings, list[str]], None], help: str,
+         versions: Versions = Versions.BOTH) -> Directive[AuthBasicSettings]:
+    return Directive(name=name, args=args, where=Where.OR_AUTHCFG, apply=apply, help=help, versions=versions)
+
+
+MODULE = Module(
+    name="auth_basic_module", source="mod_auth_basic.c", folder_settings=AuthBasicSettings,
+    directives=(
+        _row("AuthBasicProvider", Args.ITERATE, add_provider, "specify the auth providers for a directory or location"),
+        _row("AuthBasicAuthoritative", Args.FLAG, set_flag("authoritative"),
+             "Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module"),
+        _row("AuthBasicFake", Args.TAKE12, set_fake, "Fake basic authentication using the given expressions for username and password, "
+             "'off' to disable. Password defaults to 'password' if missing.", Versions.V24),
+        _row("AuthBasicUseDigestAlgorithm", Args.TAKE1, set_digest, "Set to 'MD5' to use the auth provider's authentication check for digest "
+             "auth, using a hash of 'user:realm:pass'", Versions.V24),
+    ),
+    hooks=(
+        Hook(CHECK_USER_ID, make_authenticate),
+        Hook(FIXUPS, make_fake, Order.LAST),
+        Hook(NOTE_AUTH_FAILURE, make_note),
+    ),
+)

@@ -1,0 +1,101 @@
+"""mod_authn_core: AuthType, AuthName and aliases of authentication providers (2.4).
+
+Manual: mod/mod_authn_core.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.config.model import Layer, SectionKind
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.words import getword
+from whimbrel.errors import ConfigError
+from whimbrel.modules.auth_api import AuthnCoreSettings, AuthnProvider, auth_name, auth_type, state_of, under
+from whimbrel.modules.setters import global_only
+from whimbrel.modules.string_values import compile_text
+from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, OK, Answer
+from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.record import Request
+
+
+@dataclass(slots=True)
+class AuthnCoreServer:
+    """Per-server settings: aliases by name."""
+
+    aliases: dict[str, AuthnProvider] = setting(make=dict)
+
+
+def set_text(field: str) -> Callable[[Command, AuthnCoreSettings, list[str]], None]:
+    """A setter that keeps a string expression."""
+    def apply(cmd: Command, record: AuthnCoreSettings, words: list[str]) -> None:
+        try:
+            setattr(record, field, compile_text(words[0]))
+        except ConfigError as problem:
+            raise ConfigError(f"Cannot parse expression '{words[0]}' in {cmd.name}: {problem.reason}") from None
+
+    return apply
+
+
+def find_provider(cmd: Command, name: str) -> AuthnProvider:
+    """The authentication provider or alias *name*; names are exact.  Raises ConfigError."""
+    aliases = cmd.main_server(AuthnCoreServer).aliases
+    found: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider("authn", name)
+    if found is None:
+        raise ConfigError(f"Unknown Authn provider: {name}")
+    return found
+
+
+def alias(cmd: Command, _record: Any, words: list[str]) -> None:
+    """<AuthnProviderAlias BASE NAME>: the provider BASE with the settings inside."""
+    args, bracket, _ = words[0].rpartition(">")
+    if not bracket:
+        raise ConfigError(f"{cmd.name}> directive missing closing '>'")
+    base, rest = getword(args)
+    name, rest = getword(rest)
+    if not base or not name:
+        raise ConfigError(f"{cmd.name}> directive requires additional arguments")
+    layer = Layer(SectionKind.DIRECTORY, cmd.place)
+    state_of(cmd).execute_in(layer, "", int(Where.OR_AUTHCFG | Where.ACCESS_CONF))
+    if base.lower() == name.lower():
+        raise ConfigError("The alias provider name must be different from the base provider name.")
+    provider = find_provider(cmd, base)
+    server = cmd.main_server(AuthnCoreServer)
+    made = AuthnProvider(lambda scope: provider.make(under(scope, layer)))
+    server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: made}
+
+
+def make_no_user(scope: Scope) -> Made:
+    """The last word of authentication: fine where none is asked for, a broken configuration where no module knows the type."""
+    kind = auth_type(scope)
+
+    def check(r: Request) -> Answer:
+        found = kind(r)
+        if found is None:
+            return OK
+        r.log("error", f"AuthType {found} configured without corresponding module", code="AH01796", module="authn_core")
+        return 500
+
+    return Made(check)
+
+
+MODULE = Module(
+    name="authn_core_module", source="mod_authn_core.c", versions=Versions.V24, folder_settings=AuthnCoreSettings, server_settings=AuthnCoreServer,
+    directives=(
+        Directive(name="AuthType", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("auth_type"),
+                  help='an HTTP authorization type (e.g., "Basic")'),
+        Directive(name="AuthName", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("auth_name"),
+                  help='the authentication realm (e.g. "Members Only")'),
+        Directive(name="<AuthnProviderAlias", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=global_only(alias), record=Record.NONE,
+                  help="container for grouping an authentication provider's directives under a provider alias"),
+    ),
+    hooks=(Hook(CHECK_USER_ID, make_no_user, Order.LAST),),
+    providers=(
+        Provider("access", "auth_type", lambda r: auth_type(r.plan)(r)),
+        Provider("access", "auth_name", lambda r: auth_name(r.plan)(r)),
+    ),
+)

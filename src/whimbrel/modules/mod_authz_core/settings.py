@@ -1,0 +1,97 @@
+"""The tree that Require lines and containers make, and how an inner section's tree is laid over an outer one (AuthMerging)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from whimbrel.modules.auth_api import GRANTED, AuthzProvider, Check
+from whimbrel.registry.module import Reads
+from whimbrel.registry.settings import UNSET, setting
+
+
+@dataclass(slots=True, eq=False)
+class Rule:
+    """A Require line (*provider* set) or a container of rules (*op* "and" or "or").
+
+    *methods* is the mask of methods that the rule is about; *merged* marks what AuthMerging made.
+    """
+
+    name: str = ""
+    args: str = ""
+    provider: AuthzProvider | None = None
+    parsed: Any = None
+    negate: bool = False
+    methods: int = 0
+    op: str = "or"
+    merged: bool = False
+    children: list[Rule] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """The rule as httpd's messages show it."""
+        if self.provider is not None:
+            return f"Require {'not ' if self.negate else ''}{self.name} {self.args}"
+        word = ("NotAll" if self.negate else "All") if self.op == "and" else ("None" if self.negate else "Any")
+        return f"AuthMerging {word}" if self.merged else f"<Require{word}>"
+
+    def add(self, child: Rule) -> None:
+        """Append *child*; the container is about its methods as well."""
+        self.children.append(child)
+        self.methods |= child.methods
+
+
+EVERYBODY: Final = Rule("all", "granted", AuthzProvider(lambda _scope, _args, _parsed: Check(lambda r: GRANTED, Reads.NOTHING)), methods=-1)
+
+
+@dataclass(slots=True)
+class AuthzCoreSettings:
+    """Per-directory settings.
+
+    *section* is the tree, *op* what AuthMerging says ("off", "and", "or"), *walk* numbers the walk that the section belongs to (0 directories,
+    1 files, 2 locations, 3 <If>).  httpd merges the sections of one walk with each other first and lays the result over the walks before:
+    *outer* is what stood before the walk, *inner* what the walk has made so far.  *opened* (guide dialect): the section has Order, Allow or Deny of
+    its own.
+    """
+
+    section: Rule | None = setting(None)
+    op: str = setting("")
+    forbidden: bool = setting(False)
+    walk: int = setting(0)
+    outer: Any = setting(None)
+    inner: Any = setting(None)
+    opened: bool = setting(False)
+
+    def laid_over(self, base: AuthzCoreSettings) -> AuthzCoreSettings:
+        """This section's record over the merged records before it."""
+        first = base.inner is UNSET
+        inner, outer = (base, None) if first else (base.inner, base.outer)
+        if self.walk == base.walk:
+            inner = combine(inner, self)
+        else:
+            inner, outer = self, base
+        merged = inner if outer is None else combine(outer, inner)
+        return replace(merged, walk=self.walk, outer=outer, inner=inner)
+
+
+def _tree(record: AuthzCoreSettings) -> Rule | None:
+    return None if record.section is UNSET else record.section
+
+
+def combine(base: AuthzCoreSettings, over: AuthzCoreSettings) -> AuthzCoreSettings:
+    """httpd's merge of two records."""
+    low, high = _tree(base), _tree(over)
+    op = "" if over.op is UNSET else over.op
+    forbidden = base.forbidden if over.forbidden is UNSET else over.forbidden
+    if not op and high is None and over.opened is True:
+        return AuthzCoreSettings(section=Rule(methods=-1, children=[EVERYBODY]), forbidden=forbidden)
+    if not op and high is None and low is not None:
+        return AuthzCoreSettings(section=low, op=base.op, forbidden=forbidden)
+    return AuthzCoreSettings(section=_merged(low, high, op), op=over.op, forbidden=forbidden)
+
+
+def _merged(low: Rule | None, high: Rule | None, op: str) -> Rule | None:
+    if op not in ("and", "or"):
+        return high
+    if low is None or high is None:
+        return high or low
+    return Rule(op=op, merged=True, methods=low.methods | high.methods, children=[low, high])

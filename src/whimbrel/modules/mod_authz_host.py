@@ -1,0 +1,112 @@
+"""mod_authz_host: who may enter by address or host name: Require ip, host, forward-dns, local (2.4); Order, Allow, Deny (2.2).
+
+Manual: mod/mod_authz_host.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Versions
+from whimbrel.errors import ConfigError
+from whimbrel.modules.allow_deny import AllowDenySettings, compile_denied, directives
+from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check, client_address
+from whimbrel.modules.client_names import confirmed_name, in_domain
+from whimbrel.modules.core.access22 import auth_required, satisfies
+from whimbrel.modules.mod_authz_core.providers import require_text, require_words
+from whimbrel.modules.networks import BadAddress, Networks, numeric_address, parse_written
+from whimbrel.modules.string_values import Text
+from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
+from whimbrel.request.record import Request
+
+
+# 2.4 ----------------------------------------------------------------------------------------------
+def parse_ip(_cmd: Command, args: str) -> Networks:
+    words = require_words(args)
+    if not words:
+        raise ConfigError("'require ip' requires an argument")
+    found = []
+    for word in words:
+        try:
+            found.append(parse_written(word))
+        except BadAddress as problem:
+            reason = f": {problem.reason}" if problem.reason else ""
+            raise ConfigError(f"ip address '{word}' appears to be invalid{reason}") from None
+    return Networks(found)
+
+
+def make_ip(_scope: Scope, _args: str, networks: Networks) -> Check:
+    """Clients from one of the networks."""
+    return Check(lambda r: GRANTED if client_address(r) in networks else DENIED, Reads.CLIENT)
+
+
+def make_host(_scope: Scope, args: str, domains: Text) -> Check:
+    """Clients whose name, looked up in both directions, is or lies below one of the domains."""
+    async def check(r: Request) -> int:
+        name = await confirmed_name(r)
+        if name is None:
+            r.log("error", f"access check of '{args}' to {r.uri} failed, reason: unable to get the remote host name", code="AH01753",
+                  module="authz_host")
+            return DENIED
+        return GRANTED if any(in_domain(domain, name) for domain in require_words(domains.of(r))) else DENIED
+
+    return Check(check, Reads.CLIENT | Reads.OUTSIDE | Reads.HEAD, waits=True)
+
+
+def make_forward_dns(_scope: Scope, _args: str, names: Text) -> Check:
+    """Clients whose address one of the names has."""
+    async def check(r: Request) -> int:
+        own = numeric_address(client_address(r))
+        r.outside()
+        for name in require_words(names.of(r)):
+            if own in map(numeric_address, await r.engine.runtime.addresses_of(name)):
+                return GRANTED
+        return DENIED
+
+    return Check(check, Reads.CLIENT | Reads.OUTSIDE | Reads.HEAD, waits=True)
+
+
+_LOOPBACK = Networks([parse_written("127.0.0.0/8"), parse_written("::1")])
+
+
+def make_local(_scope: Scope, _args: str, _parsed: Any) -> Check:
+    """Clients of this machine: loopback addresses, and clients that come from the address they came to."""
+    def check(r: Request) -> int:
+        address = client_address(r)
+        return GRANTED if address in _LOOPBACK or numeric_address(address) == numeric_address(r.connection.local_ip) else DENIED
+
+    return Check(check, Reads.CLIENT | Reads.HEAD)
+
+
+# 2.2 ----------------------------------------------------------------------------------------------
+def make_access22(scope: Scope) -> Made | None:
+    """Order, Allow and Deny as 2.2 ran them; the log is silent where Satisfy Any and a Require line still may let the client in."""
+    if not scope.dialect.access_in_core:
+        return None
+    denied, reads, waits = compile_denied(scope.folder(AllowDenySettings))
+
+    def answer(r: Request, refused: bool) -> Answer:
+        if not refused:
+            return OK
+        if satisfies(r) != "any" or not auth_required(r):
+            r.log("error", f"client denied by server configuration: {r.filename}", module="authz_host")
+        return 403
+
+    async def check_waiting(r: Request) -> Answer:
+        return answer(r, await denied(r))
+
+    return Made(check_waiting if waits else lambda r: answer(r, denied(r)), reads, waits)
+
+
+MODULE = Module(
+    name="authz_host_module", source="mod_authz_host.c", folder_settings=AllowDenySettings, directives=directives(Versions.V22),
+    hooks=(Hook(ACCESS_CHECKER, make_access22),),
+    providers=(
+        Provider("authz", "ip", AuthzProvider(make_ip, parse_ip), Versions.V24),
+        Provider("authz", "host", AuthzProvider(make_host, require_text), Versions.V24),
+        Provider("authz", "forward-dns", AuthzProvider(make_forward_dns, require_text), Versions.V24),
+        Provider("authz", "local", AuthzProvider(make_local), Versions.V24),
+    ),
+)

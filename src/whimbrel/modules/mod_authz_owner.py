@@ -1,0 +1,138 @@
+"""mod_authz_owner: Require file-owner, and the file's group for Require file-group.
+
+Manual: mod/mod_authz_owner.html.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
+from whimbrel.modules.core.access22 import Requirement, applying, requirements
+from whimbrel.modules.setters import set_flag
+from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
+from whimbrel.registry.settings import setting
+from whimbrel.request.record import Request
+
+GROUP_NOTE = "authz_group"
+"""2.2: the request's note under which the file's group waits for the modules that know group files."""
+
+
+@dataclass(slots=True)
+class AuthzOwnerSettings:
+    """Per-directory settings (2.2)."""
+
+    authoritative: bool = setting(True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why an owner or group can't be told: log text, AH codes of owner and group look-up, errno of a failed stat or 0."""
+
+    text: str
+    codes: tuple[str, str]
+    errno: int = 0
+
+
+def _owner_and_group(r: Request, group: bool) -> str | _Problem:
+    """The name of the owner of the request's file, or of its group."""
+    if r.filename is None:
+        return _Problem("no filename available", ("AH01632", "AH01638"))
+    info = r.files.stat(r.filename)
+    if info is None:
+        return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.files.why(r.filename) or 2)
+    try:
+        return grp.getgrgid(info.st_gid).gr_name if group else pwd.getpwuid(info.st_uid).pw_name
+    except KeyError:
+        return _Problem("could not get name of file group" if group else "could not get name of file owner", ("AH01636", "AH01641"))
+
+
+def _log(r: Request, reason: str, code: str, errno: int = 0) -> None:
+    front = f"({errno}){os.strerror(errno)}: " if errno and r.plan.dialect.access_in_core else ""
+    r.log("error", f"{front}Authorization of user {r.user} to access {r.uri} failed, reason: {reason}", code=code, module="authz_owner")
+
+
+def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> Check:
+    """The user whose name the file's owner has on this system."""
+    def check(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        owner = _owner_and_group(r, False)
+        if isinstance(owner, _Problem):
+            _log(r, owner.text, owner.codes[0], owner.errno)
+            return DENIED
+        if owner != r.user:
+            _log(r, f"file owner {owner} does not match.", "AH01637")
+            return DENIED
+        return GRANTED
+
+    return Check(check, Reads.HEAD | Reads.FILES)
+
+
+def file_group(r: Request) -> str | None:
+    """The name of the group of the request's file, for mod_authz_groupfile and others; None is logged."""
+    group = _owner_and_group(r, True)
+    if isinstance(group, _Problem):
+        _log(r, group.text, group.codes[1], group.errno)
+        return None
+    return group
+
+
+# 2.2 ----------------------------------------------------------------------------------------------
+def make_check22(scope: Scope) -> Made | None:
+    """2.2: decides file-owner, and notes the group for file-group."""
+    if not scope.dialect.access_in_core:
+        return None
+    lines, authoritative = requirements(scope), scope.folder(AuthzOwnerSettings).authoritative
+
+    def check(r: Request) -> Answer:
+        reason: tuple[str, int] | None = None
+        for line in applying(lines, r):
+            if line.name.lower() == "file-owner":
+                reason = _owner_matches(r)
+                if reason is None:
+                    return OK
+            elif line.name.lower() == "file-group":
+                reason = _note_group(r, line) or reason
+        if reason is None or not authoritative:
+            return DECLINED
+        _log(r, reason[0], "", reason[1])
+        return 401
+
+    return Made(check, Reads.HEAD | Reads.FILES)
+
+
+def _owner_matches(r: Request) -> tuple[str, int] | None:
+    """None where the file is the user's, else why not."""
+    owner = _owner_and_group(r, False)
+    if isinstance(owner, _Problem):
+        return owner.text, owner.errno
+    return None if owner == r.user else (f"file owner {owner} does not match.", 0)
+
+
+def _note_group(r: Request, _line: Requirement) -> tuple[str, int] | None:
+    group = _owner_and_group(r, True)
+    if isinstance(group, _Problem):
+        return group.text, group.errno
+    r.notes[GROUP_NOTE] = group
+    return None
+
+
+MODULE = Module(
+    name="authz_owner_module", source="mod_authz_owner.c", folder_settings=AuthzOwnerSettings,
+    directives=(
+        Directive(name="AuthzOwnerAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
+                  help="Set to 'Off' to allow access control to be passed along to lower modules. (default is On.)"),
+    ),
+    hooks=(Hook(AUTH_CHECKER, make_check22),),
+    providers=(
+        Provider("authz", "file-owner", AuthzProvider(make_file_owner), Versions.V24),
+        Provider("access", "file_group", file_group, Versions.V24),
+    ),
+)

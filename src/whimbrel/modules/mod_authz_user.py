@@ -1,0 +1,79 @@
+"""mod_authz_user: Require user and Require valid-user.
+
+Manual: mod/mod_authz_user.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
+from whimbrel.modules.core.access22 import applying, requirements
+from whimbrel.modules.mod_authz_core.providers import require_text, require_words
+from whimbrel.modules.setters import set_flag
+from whimbrel.modules.string_values import Text
+from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
+from whimbrel.registry.settings import setting
+from whimbrel.request.record import Request
+
+
+@dataclass(slots=True)
+class AuthzUserSettings:
+    """Per-directory settings (2.2)."""
+
+    authoritative: bool = setting(True)
+
+
+def make_user(_scope: Scope, _args: str, names: Text) -> Check:
+    """The users named."""
+    if names.constant is None:
+        return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in require_words(names.of(r)) else DENIED)
+    known = frozenset(require_words(names.constant))
+    return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else DENIED)
+
+
+def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> Check:
+    """Every user who has been authenticated."""
+    return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.HEAD)
+
+
+def make_check22(scope: Scope) -> Made | None:
+    """2.2: owns the words user and valid-user; declines where no line has them, or where it is not authoritative and nobody matches."""
+    if not scope.dialect.access_in_core:
+        return None
+    lines, authoritative = requirements(scope), scope.folder(AuthzUserSettings).authoritative
+
+    def check(r: Request) -> Answer:
+        mine = False
+        for line in applying(lines, r):
+            if line.name == "valid-user":
+                return OK
+            if line.name == "user":
+                mine = True
+                if r.user in line.words:
+                    return OK
+        if not mine or not authoritative:
+            return DECLINED
+        r.log("error", f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user/valid-user to be allowed access",
+              module="authz_user")
+        return 401
+
+    return Made(check)
+
+
+MODULE = Module(
+    name="authz_user_module", source="mod_authz_user.c", folder_settings=AuthzUserSettings,
+    directives=(
+        Directive(name="AuthzUserAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
+                  help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require user' or 'require valid-user' "
+                       "statement is not met. (default: On)."),
+    ),
+    hooks=(Hook(AUTH_CHECKER, make_check22),),
+    providers=(
+        Provider("authz", "user", AuthzProvider(make_user, require_text), Versions.V24),
+        Provider("authz", "valid-user", AuthzProvider(make_valid_user), Versions.V24),
+    ),
+)
