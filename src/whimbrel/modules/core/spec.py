@@ -1,0 +1,54 @@
+"""What the server needs of a configuration: the records of the process, put together as one ServerSpec."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from whimbrel.config.model import LogSink, ServerSpec
+from whimbrel.modules.core.log import error_sink
+from whimbrel.modules.core.process import Process
+
+
+def server_spec(configuration: Any) -> ServerSpec:
+    """Fill the configuration's ServerSpec (its listeners are there already) and give it back; call it once everything was read.
+
+    *processes* is 0 where StartServers was not given: the server decides.
+    """
+    spec: ServerSpec = configuration.spec
+    conf: Process = configuration.main.conf(Process)
+    spec.root = configuration.root
+    spec.user, spec.group, spec.chroot = conf.user, conf.group, conf.chroot
+    spec.pid_file = _under(spec.root, conf.pid_file or "logs/httpd.pid")
+    spec.run_folder = conf.run_folder or _under(spec.root, "logs")
+    spec.core_folder = conf.core_folder or spec.root
+    spec.requests_per_child = max(0, conf.requests_per_child)
+    spec.backlog = conf.backlog
+    spec.graceful_timeout = float(max(0, conf.graceful_timeout))
+    spec.processes = conf.start_servers or 0
+    spec.threads = conf.threads_per_child or (1 if configuration.loaded("mpm_prefork_module") else 25)
+    spec.max_workers = conf.max_workers or (256 if spec.threads == 1 else 400)
+    spec.max_processes = max(1, spec.max_workers // spec.threads)
+    spec.error_log = error_sink(configuration, configuration.main)
+    spec.log_sinks = _sinks(configuration)
+    spec.buffered_logs = _buffered(configuration)
+    return spec
+
+
+def _under(root: str, path: str) -> str:
+    return path if path.startswith("/") else os.path.join(root, path)
+
+
+def _sinks(configuration: Any) -> list[LogSink]:
+    """Every log that is written, each once: error logs, then access logs."""
+    found = {error_sink(configuration, server): None for server in configuration.servers()}
+    writers = configuration.provider("log", "writers")
+    if writers is not None:
+        for server in configuration.servers():
+            found.update({writer.sink: None for writer in writers(server)})
+    return list(found)
+
+
+def _buffered(configuration: Any) -> bool:
+    ask = configuration.provider("log", "buffered")
+    return bool(ask is not None and ask(configuration.main))
