@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreFolder, Options
@@ -27,7 +28,7 @@ class Configuration:
     a module file without suffix (``mod_dir``) to the module that LoadModule takes from it.
     """
 
-    def __init__(self, options: LoadOptions, dialect: Dialect, available: dict[str, Module]) -> None:
+    def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
         self.options, self.dialect, self.available = options, dialect, available
         self.version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
         self.root = options.server_root

@@ -39,8 +39,9 @@ class CommandState(Command):
         self.name, self.path = "", ""
         self.allowed, self.override_options, self.methods = allowed, ALL_OPTIONS, -1
         self.override_list: frozenset[str] | None = None
-        self.in_htaccess = False
-        self.node = Node("", "", Place("", 0))
+        self.in_htaccess, self.in_virtual_host = False, server.is_virtual
+        self.place = Place("", 0)
+        self.node = Node("", "", self.place)
         self.row: Row | None = None
         self.reader: Any = None
         self._names_context = self.dialect.version >= (2, 4)
@@ -48,20 +49,12 @@ class CommandState(Command):
 
     # what setters see -------------------------------------------------------------------------
     @property
-    def place(self) -> Place:  # type: ignore[override, unused-ignore]
-        return self.node.place
-
-    @property
-    def override(self) -> Where:  # type: ignore[override]
+    def override(self) -> Where:
         return Where(self.allowed)
 
     @override.setter
     def override(self, value: Where) -> None:
         self.allowed = int(value)
-
-    @property
-    def in_virtual_host(self) -> bool:  # type: ignore[override]
-        return self.current_server.is_virtual
 
     def folder(self, kind: type[R]) -> R:
         return self.layer.record(kind)
@@ -93,11 +86,12 @@ class CommandState(Command):
         self.configuration.warn(text, code=code if self.dialect.ah_codes else "", level=level, module=module, place=self.node.place)
 
     def execute(self, nodes: list[Node], *, methods: int | None = None) -> None:
-        outer_methods, outer_node, outer_name, outer_row = self.methods, self.node, self.name, self.row
+        outer_methods, outer_node, outer_row = self.methods, self.node, self.row
         if methods is not None:
             self.methods = methods
         self.walk(nodes)
-        self.methods, self.node, self.name, self.row = outer_methods, outer_node, outer_name, outer_row
+        self.methods, self.node, self.place, self.row = outer_methods, outer_node, outer_node.place, outer_row
+        self.name = outer_row.name if outer_row else ""
 
     # sections ---------------------------------------------------------------------------------
     def execute_in(self, layer: Layer, path: str, allowed: int | None = None) -> None:
@@ -112,9 +106,10 @@ class CommandState(Command):
     def execute_server(self, server: Server) -> None:
         """Execute the children of a <VirtualHost> for *server*."""
         outer = self.current_server, self.layer
-        self.current_server, self.layer = server, server.defaults
+        self.current_server, self.layer, self.in_virtual_host = server, server.defaults, server.is_virtual
         self.execute(self.node.children)
         self.current_server, self.layer = outer
+        self.in_virtual_host = outer[0].is_virtual
 
     # execution --------------------------------------------------------------------------------
     def walk(self, nodes: list[Node]) -> None:
@@ -140,7 +135,7 @@ class CommandState(Command):
         """Execute *node* by every module that declares it; *later* leaves out those that were executed on reading."""
         for row in rows:
             if not (later and row.exec_on_read):
-                self.node, self.name, self.row = node, row.name, row
+                self.node, self.place, self.name, self.row = node, node.place, row.name, row
                 self._invoke(row, node)
 
     def _invoke(self, row: Row, node: Node) -> None:

@@ -1,7 +1,296 @@
-"""Placeholder of look-up tables."""
+"""Which server answers: by the address and port of the connection, then by the name in the request.
+
+`Hosts` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and warnings agree; look-ups are indexed.
+Manual: vhosts/details.html.
+"""
 
 from __future__ import annotations
 
+import re
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import Address, Server
+
+ANY, DEFAULT = "*", "_default_"
+_BUCKETS = 256
+
+
+@dataclass(slots=True, eq=False)
+class Chain:
+    """The servers of one address and port: *server* answers unless a name matches; *names* in the order in which they are tried."""
+
+    address: Address
+    server: Server | None
+    names: list[tuple[Address, Server]] = field(default_factory=list)
+
+
+class Candidates:
+    """The servers that may answer on one connection: *server* unless the name or path of the request picks another."""
+
+    __slots__ = ("_exact", "_paths", "_virtual", "_wild", "server")
+
+    def __init__(self, server: Server, names: list[tuple[Address, Server]], port: int) -> None:
+        self.server = server
+        self._exact: dict[str, tuple[int, Server]] = {}
+        self._wild: list[tuple[int, Callable[[str], bool], Server]] = []
+        self._virtual: dict[str, Server] = {}
+        self._paths: list[tuple[str, Server]] = []
+        last = None
+        for rank, (address, candidate) in enumerate(n for n in names if n[0].port in (0, port)):
+            if candidate is not last:
+                self._add(rank, candidate)
+            last = candidate
+            self._virtual.setdefault(address.written.lower(), candidate)
+
+    def _add(self, rank: int, server: Server) -> None:
+        for name in (server.name, *server.names):
+            self._exact.setdefault(name.lower(), (rank, server))
+        self._wild += [(rank, matcher(name), server) for name in server.wild_names]
+        if server.path:
+            self._paths.append((server.path, server))
+
+    def by_name(self, host: str) -> Server | None:
+        """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
+        host = host.lower()
+        rank, found = self._exact.get(host, (1 << 60, None))
+        for order, matches, server in self._wild:
+            if order >= rank:
+                break
+            if matches(host):
+                return server
+        return found or self._virtual.get(host)
+
+    def by_path(self, path: str) -> Server | None:
+        """For a request without a host name: the first server whose ServerPath *path* is or lies under."""
+        for prefix, server in self._paths:
+            if path.startswith(prefix) and (prefix[-1] == "/" or path[len(prefix):len(prefix) + 1] in ("", "/")):
+                return server
+        return None
+
+    @property
+    def named(self) -> bool:
+        """Whether names matter here at all."""
+        return bool(self._exact)
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """ap_strcasecmp_match on lower-case text: ``*`` and ``?`` match anything."""
+    text = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in pattern.lower())
+    compiled = re.compile(text, re.DOTALL)
+    return lambda host: compiled.fullmatch(host) is not None
+
 
 class Hosts:
-    """See vhosts."""
+    """The tables of one configuration.
+
+    *buckets* holds the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* those of ``*`` and ``_default_``, the one
+    that is found first in front.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.main = configuration.main
+        self.old = configuration.dialect.name_virtual_host
+        self.buckets: dict[int, list[Chain]] = {}
+        self.defaults: list[Chain] = []
+        self._heads: dict[int, int] = {}
+        self._by_address: dict[str, list[Chain]] = {}
+        self._found: dict[tuple[str, int], Candidates] = {}
+        if self.old:
+            self._add_name_virtual_hosts()
+        for server in reversed(configuration.virtual_hosts):
+            self._add_server(server)
+            name_server(configuration, server)
+
+    def chains(self) -> Iterator[Chain]:
+        """The chains of addresses, in the order of -S."""
+        for bucket in sorted(self.buckets):
+            yield from self.buckets[bucket]
+
+    # look-up ----------------------------------------------------------------------------------
+    def find(self, address: str, port: int) -> Candidates:
+        """Who may answer on a connection to *address* (as text, without brackets) and *port*."""
+        key = (address, port)
+        found = self._found.get(key)
+        if found is None:
+            plain = address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
+            chain = self._of_address(plain, port) or self._default(port)
+            found = Candidates(self.main, [], port) if chain is None or chain.server is None else Candidates(chain.server, chain.names, port)
+            self._found[key] = found
+        return found
+
+    def _of_address(self, address: str, port: int) -> Chain | None:
+        return self._best(self._by_address.get(address, []), port, both_ways=True)
+
+    def _default(self, port: int) -> Chain | None:
+        return self._best(self.defaults, port, both_ways=False)
+
+    def _best(self, chains: list[Chain], port: int, *, both_ways: bool) -> Chain | None:
+        """2.4 prefers the chain of the exact port to one of any port; 2.2 takes the first that fits."""
+        wild = None
+        for chain in chains:
+            own = chain.address.port
+            if own == port:
+                return chain
+            if wild is None and (own == 0 or (both_ways and port == 0)):
+                if self.old:
+                    return chain
+                wild = chain
+        return wild
+
+    # building ---------------------------------------------------------------------------------
+    def _add_name_virtual_hosts(self) -> None:
+        for address in self.configuration.name_virtual_hosts:
+            chain = Chain(address, None)
+            if address.host == ANY:
+                self.defaults.insert(0, chain)
+            else:
+                bucket = bucket_of(address.host)
+                self.buckets.setdefault(bucket, []).append(chain)
+                self._by_address.setdefault(address.host, []).append(chain)
+                self._heads[bucket] = len(self.buckets[bucket])
+
+    def _add_server(self, server: Server) -> None:
+        before: Address | None = None
+        for address in server.addresses:
+            if address.host in (ANY, DEFAULT):
+                if self.old:
+                    self._add_default_22(server, address)
+                elif before is None or before.port != address.port:
+                    self._add_default(server, address)
+                before = address
+            elif self.old:
+                self._add_address_22(server, address)
+            else:
+                self._add_address(server, address)
+
+    def _add_default(self, server: Server, address: Address) -> None:
+        chain = self._default(address.port)
+        if chain is None or chain.address.port != address.port:
+            chain = Chain(address, server)
+            self.defaults.insert(0, chain)
+        self._add_name(chain, server, address)
+
+    def _add_address(self, server: Server, address: Address) -> None:
+        chain = self._of_address(address.host, address.port)
+        if chain is None or chain.address.port != address.port:
+            chain = self._new_chain(server, address)
+        self._add_name(chain, server, address)
+
+    def _new_chain(self, server: Server, address: Address) -> Chain:
+        """Put a chain where httpd does: in front of its bucket, behind the NameVirtualHost addresses."""
+        chain = Chain(address, server)
+        bucket = bucket_of(address.host)
+        head = self._heads.get(bucket, 0)
+        chains = self.buckets.setdefault(bucket, [])
+        chains.insert(head, chain)
+        self._by_address[address.host] = [c for c in chains if c.address.host == address.host]
+        return chain
+
+    def _add_name(self, chain: Chain, server: Server, address: Address) -> None:
+        chain.names.insert(0, (address, server))
+        chain.server = server
+
+    # 2.2 --------------------------------------------------------------------------------------
+    def _add_default_22(self, server: Server, address: Address) -> None:
+        chain = self._default(address.port)
+        if chain is not None and self._add_name_22(chain, server, address):
+            return
+        if chain is not None and chain.address.port != 0:
+            self.configuration.warn(f"_default_ VirtualHost overlap on port {address.port}, the first has precedence")
+        self.defaults.insert(0, Chain(address, server))
+
+    def _add_address_22(self, server: Server, address: Address) -> None:
+        chain = self._of_address(address.host, address.port)
+        if chain is None:
+            self._new_chain(server, address)
+        elif not self._add_name_22(chain, server, address):
+            old = chain.address
+            self.configuration.warn(
+                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost {old.written}:{old.port}, "
+                "the first has precedence, perhaps you need a NameVirtualHost directive")
+            chain.address, chain.server = address, server
+
+    def _add_name_22(self, chain: Chain, server: Server, address: Address) -> bool:
+        """Add a name where NameVirtualHost made the chain; False where it is a plain address."""
+        if not chain.names and chain.server is not None:
+            return False
+        self._add_name(chain, server, address)
+        if address.port != chain.address.port:
+            self.configuration.warn(
+                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a NameVirtualHost address is not supported, "
+                "proceeding with undefined results", level="error")
+        return True
+
+    def drop_unused(self) -> None:
+        """2.2: forget the NameVirtualHost addresses that no server uses, with a warning."""
+        for bucket in sorted(self.buckets):
+            self._drop_unused(self.buckets[bucket])
+        self._drop_unused(self.defaults)
+        self._by_address = {host: [c for c in chains if c.server is not None] for host, chains in self._by_address.items()}
+
+    def _drop_unused(self, chains: list[Chain]) -> None:
+        for chain in list(chains):
+            if chain.server is None:
+                address = chain.address
+                self.configuration.warn(f"NameVirtualHost {address.written}:{address.port} has no VirtualHosts")
+                chains.remove(chain)
+
+
+def bucket_of(address: str) -> int:
+    """Where httpd's hash table keeps an address: the four (IPv6: the last four) bytes folded into one."""
+    if address == DEFAULT:
+        address = "255.255.255.255"
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    key = int.from_bytes(socket.inet_pton(family, address)[-4:], "little")
+    key ^= key >> 16
+    return ((key >> 8) ^ key) % _BUCKETS
+
+
+def name_server(configuration: Configuration, server: Server) -> None:
+    """Give a virtual host without ServerName the one that httpd finds for it."""
+    if server.name:
+        return
+    if any(address.host in (ANY, DEFAULT) for address in server.addresses):
+        server.name = configuration.main.name
+    elif not server.addresses:
+        server.name = "bogus_host_without_forward_dns"
+    else:
+        address = server.addresses[0].host
+        try:
+            server.name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+        except OSError as problem:
+            configuration.warn(f"Failed to resolve server name for {address} (check DNS) -- or specify an explicit ServerName", code="AH00549",
+                               level="error", cause=f"(EAI {abs(problem.errno or 2)}){problem.strerror}")
+            server.name = "bogus_host_without_reverse_dns"
+
+
+def name_main_server(configuration: Configuration) -> None:
+    """Give the main server a name where the configuration has none, and say so (ap_get_local_host)."""
+    if configuration.main.name:
+        return
+    name = local_host_name()
+    if "." in name and not re.fullmatch("[0-9.]+", name):
+        configuration.main.name = name
+        return
+    configuration.main.name = name
+    text = f"{configuration.program}: Could not reliably determine the server's fully qualified domain name, using {name}"
+    tail = " for ServerName" if configuration.dialect.name_virtual_host else ". Set the 'ServerName' directive globally to suppress this message"
+    configuration.warn(text + tail, code="AH00558", level="startup")
+
+
+def local_host_name() -> str:
+    """The machine's name with its domain, or its address, or 127.0.0.1."""
+    own = socket.gethostname()
+    try:
+        address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]
+    except OSError:
+        return "127.0.0.1"
+    try:
+        found = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
+    except OSError:
+        found = ""
+    return found if "." in found else own if "." in own else str(address[0])

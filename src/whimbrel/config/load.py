@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from whimbrel.catalogue.load import Catalogue, ModuleRow, catalogue
 from whimbrel.catalogue.load import Row as CatalogueRow
 from whimbrel.catalogue.places import Spot, refusal
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.execute import CommandState, root_relative
+from whimbrel.config.execute import IN_SECTION, CommandState, root_relative, state_of
+from whimbrel.config.hosts import Hosts, name_main_server
 from whimbrel.config.includes import Includer
+from whimbrel.config.model import Layer, Section, SectionKind
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, Numbered, Reader, Source
 from whimbrel.dialect import Dialect
@@ -20,7 +24,7 @@ from whimbrel.errors import ConfigError, StartError
 from whimbrel.registry.module import Module
 
 
-def load(options: LoadOptions, modules: tuple[Module, ...], dialect: Dialect) -> Configuration:
+def load(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> Configuration:
     """Read, execute and complete a configuration; raises ConfigError or StartError with what httpd would print.
 
     A caller that wants the messages printed before an error calls `new_configuration`, `read` and `complete` itself.
@@ -28,12 +32,10 @@ def load(options: LoadOptions, modules: tuple[Module, ...], dialect: Dialect) ->
     return complete(read(new_configuration(options, modules, dialect)))
 
 
-def new_configuration(options: LoadOptions, modules: tuple[Module, ...], dialect: Dialect) -> Configuration:
+def new_configuration(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> Configuration:
     """A configuration with the modules that the recorded binary of this dialect has built in."""
-    version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
     known = catalogue_of(dialect)
-    available = {_file_of(m, known): m for m in modules if m.versions & version}
-    configuration = Configuration(options, dialect, available)
+    configuration = Configuration(options, dialect, modules)
     for row in known.modules:
         if row.static:
             add_module(configuration, row)
@@ -44,14 +46,11 @@ def catalogue_of(dialect: Dialect) -> Catalogue:
     return catalogue("2.2" if dialect.version < (2, 4) else "2.4")
 
 
-def _file_of(module: Module, known: Catalogue) -> str:
-    row = known.module(module.name)
-    return row.file if row is not None else module.source.removesuffix(".c")
-
-
 def add_module(configuration: Configuration, row: ModuleRow) -> None:
     """Load the module of *row*: its file's tables where there is one, and the catalogue's rows for what has no behaviour yet."""
-    module = configuration.available.get(row.file) or Module(name=row.identifier, source=row.source)
+    module = configuration.available.get(row.file)
+    if module is None or not module.versions & configuration.version:
+        module = Module(name=row.identifier, source=row.source)
     own = {d.name.lower() for d in module.directives if d.versions & configuration.version}
     rows = catalogue_of(configuration.dialect).module_rows(row.source)
     rest = [_without_behaviour(r, row.version) for r in rows if r.name.lower() not in own]
@@ -67,7 +66,9 @@ def _checker(row: CatalogueRow, version: str) -> Callable[[Command, Any, list[st
         refused = refusal(row, spot(command), version) if row.outside else None
         if refused:
             raise ConfigError(refused)
-        if row.name[0] == "<":
+        if row.name in ("<Proxy", "<ProxyMatch"):
+            state_of(command).execute_in(Layer(SectionKind.SERVER), command.node.args, IN_SECTION)
+        elif row.name[0] == "<":
             command.execute(command.node.children)
 
     return apply
@@ -149,11 +150,33 @@ def _check_mpm(configuration: Configuration) -> None:
 # execution and what follows ----------------------------------------------------------------------
 def complete(configuration: Configuration) -> Configuration:
     """Execute the tree and finish: virtual hosts inherit, sections are put in order, the modules check."""
-    state = CommandState(configuration, configuration.main, configuration.main.defaults)
-    state.walk(configuration.tree)
+    with deep_recursion():
+        state = CommandState(configuration, configuration.main, configuration.main.defaults)
+        state.walk(configuration.tree)
     for server in configuration.virtual_hosts:
         server.inherit(configuration.main)
+    for server in configuration.servers():
+        server.directories = ordered(server.directories)
+    name_main_server(configuration)
+    configuration.hosts = Hosts(configuration)
+    configuration.hosts.drop_unused()
     for module in configuration.modules.modules:
         for step in module.post_config:
             step(configuration)
     return configuration
+
+
+def ordered(sections: list[Section]) -> list[Section]:
+    """<Directory> sections in the order of merging: by the number of path components, those of expressions last; equals in file order."""
+    return sorted(sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components))
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Room for sections nested hundreds of levels deep, which httpd takes as well."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 50_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -53,6 +53,7 @@ class Reader:
         self._environment = state.configuration.options.environment
         self.source = Source("", iter(()))
         self.include_depth = 0
+        self._enter = ""
         self._nodes: list[Node] = self.configuration.tree
         self._parent: Node | None = None
         state.reader = self
@@ -64,7 +65,7 @@ class Reader:
         """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see `messages.format_error`."""
         outer, self.source = self.source, source
         try:
-            left = self._block(source, nodes, parent, None)
+            left = self._block(source, nodes, parent)
         finally:
             self.source = outer
         if left:
@@ -72,17 +73,24 @@ class Reader:
             raise ConfigError("\n".join(open_ones), left[-1].place, bare=True)
 
     def block(self, container: str) -> None:
-        """Read on to the closing tag of *container* (``<IfModule``): the true case of a container of reading."""
-        self._block(self.source, self._nodes, self._parent, f"{container[1:]}>".lower())
+        """Go on with what *container* (``<IfModule``) holds, up to its closing tag: the true case of a container of reading."""
+        self._enter = f"{container[1:]}>".lower()
 
-    def _block(self, source: Source, nodes: list[Node], parent: Node | None, closing: str | None) -> list[Node]:
-        """Read lines until *closing* or the end; returns the sections that are still open, innermost first."""
-        outermost, path, via, rows_of = parent, source.path, source.included_from, self.configuration.modules.rows
-        opened: list[tuple[Node, list[Node]]] = []
+    def _block(self, source: Source, nodes: list[Node], parent: Node | None) -> list[Node]:
+        """Read all lines; returns the sections that are still open at the end, innermost first.
+
+        Inside a container of reading closing tags match only what was opened inside it, so each has its own list of open sections; what an
+        unclosed one leaves open is forgotten, as httpd does.
+        """
+        path, via, rows_of = source.path, source.included_from, self.configuration.modules.rows
+        opened: list[tuple[Node, list[Node], Node | None]] = []
+        outer: list[tuple[str, list[tuple[Node, list[Node], Node | None]]]] = []
+        closing = ""
         for number, line in source.lines:
             source.number = number
-            if closing is not None and not opened and line[:2] == "</" and line[2:].lower() == closing:
-                return []
+            if closing and not opened and line[:2] == "</" and line[2:].lower() == closing:
+                closing, opened = outer.pop()
+                continue
             name, args = split_name(self.expanded(line) if "${" in line else line)
             if not name:
                 continue
@@ -92,19 +100,21 @@ class Reader:
                     name = rows[0].name
                 if rows[0].exec_on_read:
                     self._execute(Node(name, args, Place(path, number, via), parent), rows, nodes, parent)
+                    if self._enter:
+                        outer.append((closing, opened))
+                        closing, opened, self._enter = self._enter, [], ""
                     continue
             if name[0] != "<":
                 nodes.append(Node(name, args, Place(path, number, via), parent))
             elif name[1:2] != "/":
                 node = Node(name, args, Place(path, number, via), parent)
                 nodes.append(node)
-                opened.append((node, nodes))
+                opened.append((node, nodes, parent))
                 parent, nodes = node, node.children
             else:
                 self._check_closing(name, opened[-1][0] if opened else None)
-                nodes = opened.pop()[1]
-                parent = opened[-1][0] if opened else outermost
-        return [node for node, _nodes in reversed(opened)]
+                _node, nodes, parent = opened.pop()
+        return [node for node, _nodes, _parent in reversed(outer[0][1] if outer else opened)]
 
     def _check_closing(self, tag: str, open_one: Node | None) -> None:
         place = self.source.place()

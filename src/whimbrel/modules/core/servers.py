@@ -69,10 +69,13 @@ def set_document_root(command: Command, conf: CoreServer, words: list[str]) -> N
 
 
 def set_name_virtual_host(command: Command, _none: None, words: list[str]) -> None:
-    """NameVirtualHost: 2.4 only says that it has no effect."""
+    """NameVirtualHost: 2.4 only says, once, that it has no effect."""
     state = state_of(command)
     if not command.dialect.name_virtual_host:
+        if state.configuration.name_virtual_hosts:
+            return
         place = f"{command.place.path}:{command.place.line}"
+        state.configuration.name_virtual_hosts.append(words[0])
         command.warn(f"NameVirtualHost has no effect and will be removed in the next release {place}", code="AH00548", level="startup")
         return
     add_addresses(state, words[0], state.current_server.port, state.configuration.name_virtual_hosts)
