@@ -9,10 +9,10 @@ SMALLEST = {"2.2": 168, "2.4": 88}
 
 
 def _shmem_size(words: list[str], around: Around) -> str | None:
-    """Bytes, or with K or M; at least room for one client."""
+    """A number with B, K or M or nothing; at least room for one client."""
     value, unit, _ = strtol(words[0])
-    scale = {"": 1, "K": 1024, "M": 1024 * 1024}.get(unit[:1].upper(), 0)
-    if not scale or value == 0 and not words[0][:1].isdigit():
+    scale = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}.get(unit[:1].upper(), 0)
+    if not scale:
         return f"Invalid size in AuthDigestShmemSize: {words[0]}"
     if value * scale < SMALLEST[around.version]:
         return f"size in AuthDigestShmemSize too small: {value * scale} < {SMALLEST[around.version]}"

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 from whimbrel.catalogue.checks.rules import Around, Rule
 
-BASES = ("now", "access", "modification")
-TYPES = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
+TYPES = ("y", "mo", "w", "d", "h", "mi", "s")
 
 
 def _wrong(code: str) -> str | None:
-    """What is wrong with an interval: A or M and seconds, or a base, "plus", and pairs of a number and a type."""
-    if code[:1] in "AaMm" and code[1:2].isdigit() or code[:1] in ("A", "M") and not code[1:2].isalpha():
+    """What is wrong with an interval: A or M and seconds, or a base, "plus", and pairs of a number and a type.
+
+    httpd looks at no more than the first letter of base and "plus", and at what tells the types apart.
+    """
+    if code[:1] in ("A", "M") and not code[1:].lstrip().startswith("p") and not code[1:2].isalpha():
         return None
     base, *rest = code.split() or [""]
-    if code[:1] in ("A", "M") and base.lower() not in BASES:
-        return None if _short(base) else f"bad expires code, unrecognised <base> '{base}'"
-    if not any(name.startswith(base.lower()) for name in BASES) or not base:
+    if base[:1].lower() not in ("n", "a", "m"):
         return f"bad expires code, unrecognised <base> '{base}'"
-    if rest and rest[0].lower() == "plus":
+    if base[:1] in ("A", "M") and base.lower() not in ("access", "modification"):
+        return None
+    if rest and rest[0][:1].lower() == "p":
         rest = rest[1:]
-    return _pairs(rest)
-
-
-def _short(word: str) -> bool:
-    """The short form with something else than digits, which counts as 0."""
-    return len(word) > 1 and not any(name.startswith(word.lower()) for name in BASES)
-
-
-def _pairs(words: list[str]) -> str | None:
-    for number, kind in zip(words[::2], [*words[1::2], ""], strict=False):
+    for number, kind in zip(rest[::2], [*rest[1::2], ""], strict=False):
         if not number[:1].isdigit():
             return f"bad expires code, numeric value expected <num> '{number}'"
         if not kind:
             return "bad expires code, missing <type>"
-        if not any(name.startswith(kind.lower()[:len(name)]) for name in TYPES):
+        if not kind.lower().startswith(TYPES):
             return f"bad expires code, unrecognised <type>'{kind}'"
     return None
 

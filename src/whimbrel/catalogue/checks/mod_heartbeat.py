@@ -5,11 +5,17 @@ from __future__ import annotations
 from whimbrel.catalogue.checks.rules import Around, Rule
 
 
-def _address(words: list[str], around: Around) -> str | None:
-    _, _, port = words[0].rpartition(":")
-    if port == words[0] or not port.isdigit():
-        return "HeartbeatAddress: No port provided in address"
-    return None if 0 < int(port) <= 65535 else "HeartbeatAddress: Unable to parse address."
+def address(name: str, kind: str) -> Rule:
+    """HOST:PORT as APR takes it apart: digits alone are a port."""
+    def rule(words: list[str], around: Around) -> str | None:
+        host, colon, port = words[0].rpartition(":")
+        if not port.isdigit():
+            return f"{name}: No port provided in {kind}"
+        if not 0 < int(port) <= 65535:
+            return f"{name}: Unable to parse {kind}."
+        return None if colon and host else f"{name}: No host provided in {kind}"
+
+    return rule
 
 
-CHECKS: dict[str, Rule] = {"heartbeataddress": _address}
+CHECKS: dict[str, Rule] = {"heartbeataddress": address("HeartbeatAddress", "address")}

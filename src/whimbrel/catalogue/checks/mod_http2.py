@@ -25,8 +25,10 @@ def _padding(words: list[str], around: Around) -> str | None:
 
 
 def _priority(words: list[str], around: Around) -> str | None:
-    """A media type, how it depends, and a weight that Before has none of."""
+    """A media type, how it depends, and a weight that Before has none of; a number alone is a weight."""
     kind = words[1].lower()
+    if len(words) == 2 and kind[:1].isdigit():
+        return "weight must be a number >= 1" if strtol(kind)[0] < 1 else None
     if kind not in ("after", "before", "interleaved"):
         return "dependency must be one of 'After', 'Before' or 'Interleaved'"
     if len(words) < 3:

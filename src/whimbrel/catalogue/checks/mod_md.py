@@ -11,13 +11,13 @@ from whimbrel.octets import raw
 SWITCHES = (
     "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling mdprofilemandatory mdrenewviaari"
 )
-INSIDE = "MDCertificateFile MDCertificateKeyFile MDMember"
+INSIDE = "MDCertificateFile MDCertificateKeyFile"
 AUTHORITIES = ("letsencrypt", "letsencrypt-test", "buypass", "buypass-test")
 PORTS = "invalid number for port map, must be in ]0,65535]"
 
 
-def _window(name: str) -> Rule:
-    """A duration or a percentage of the certificate's life."""
+def _window(name: str, most: int = 100, too_much: str = "a") -> Rule:
+    """A duration or a percentage of the certificate's life, below *most*."""
     def rule(words: list[str], around: Around) -> str | None:
         value, unit, _ = strtol(words[0])
         if md_duration(words[0]) is not None:
@@ -26,7 +26,7 @@ def _window(name: str) -> Rule:
             return f"{name} has unrecognized format"
         if value < 0:
             return f"{name} percent must be less than 100"
-        return f"{name} a length of 100% or more is not allowed." if value >= 100 else None
+        return f"{name} {too_much} length of 100% or more is not allowed." if value >= most else None
 
     return rule
 
@@ -71,6 +71,8 @@ def _proxy(words: list[str], around: Around) -> str | None:
 def _port_map(words: list[str], around: Around) -> str | None:
     for word in words:
         name, colon, port = word.partition(":")
+        if name.isdigit() and strtol(name)[2]:
+            return "unable to parse first port number"
         if not colon or not (name.isdigit() or name in ("http", "https")):
             return "no ':' after first port number"
         if name.isdigit() and name not in ("80", "443"):
@@ -97,16 +99,25 @@ def _domain(words: list[str], around: Around) -> str | None:
     return None if words and words[0] else "needs at least one domain name"
 
 
-def _members(words: list[str], around: Around) -> str | None:
-    return None if words else "MDMembers is only valid inside a '<MDomainSet' context, not here"
+def _members(name: str) -> Rule:
+    """auto or manual; lists of domains belong into <MDomainSet>."""
+    def rule(words: list[str], around: Around) -> str | None:
+        if len(words) != 1:
+            return f"{name} is only valid inside a '<MDomainSet' context, not here"
+        return None if words[0].lower() in ("auto", "manual") else 'unknown value, use "auto|manual"'
+
+    return rule
 
 
 CHECKS: dict[str, Rule] = {
     **{name: one_of("on off", "unknown '{0}', supported parameter values are 'on' and 'off'") for name in SWITCHES.split()},
     **{name.lower(): always(f"{name} is only valid inside a '<MDomainSet' context, not here") for name in INSIDE.split()},
-    **{name.lower(): _window(name) for name in "MDRenewWindow MDWarnWindow MDStaplingKeepResponse MDStaplingRenewWindow".split()},
+    "mdrenewwindow": _window("MDRenewWindow"),
+    "mdwarnwindow": _window("MDWarnWindow"),
+    "mdstaplingkeepresponse": _window("MDStaplingKeepResponse", 2**63),
+    "mdstaplingrenewwindow": _window("MDStaplingRenewWindow", too_much="with a"),
     "mdactivationdelay": _delay(-(2**62), ""),
-    "mdinitialdelay": _delay(-(2**62), ""),
+    "mdinitialdelay": _delay(-1, "initial delay must not be negative"),
     "mdretrydelay": _delay(0, "minimum delay must be greater than 0"),
     "mdcheckinterval": _delay(999, "check interval cannot be less than one second"),
     "mdcertificateauthority": _authority,
@@ -116,7 +127,8 @@ CHECKS: dict[str, Rule] = {
     "mdexternalaccountbinding": _account,
     "mdhttpproxy": _proxy,
     "mdmatchnames": one_of("all servernames", "invalid argument, must be a 'all' or 'servernames'"),
-    "mdmembers": _members,
+    "mdmember": _members("MDMember"),
+    "mdmembers": _members("MDMembers"),
     "mdomain": _domain,
     "mdportmap": _port_map,
     "mdprivatekeys": _keys,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import socket
+
 from whimbrel.catalogue.checks.numbers import atoi, strtol
 from whimbrel.catalogue.checks.proxy_parameters import parameter, url_error
 from whimbrel.catalogue.checks.rules import Around, Rule, between, compiles, one_of, only, split, when
@@ -64,16 +67,20 @@ def _set(words: list[str], around: Around) -> str | None:
     return f"ProxySet can not find '{name}' {'Balancer' if name.startswith('balancer:') else 'Worker'}."
 
 
-def _remote(words: list[str], around: Around) -> str | None:
-    scheme, slashes, rest = words[1].partition("://")
-    if not slashes or not scheme:
-        return "ProxyRemote: Bad syntax for a remote proxy server"
-    port = rest.rpartition(":")[2].rstrip("/") if ":" in rest else "80"
-    return None if port[:1].isdigit() and atoi(port) <= 65535 else "ProxyRemote: Bad syntax for a remote proxy server (bad port number)"
+def _remote(name: str) -> Rule:
+    """PATTERN SCHEME://HOST[:PORT]"""
+    bad = f"{name}: Bad syntax for a remote proxy server"
 
+    def rule(words: list[str], around: Around) -> str | None:
+        if name == "ProxyRemoteMatch" and not compiles(words[0]):
+            return "Regular expression for ProxyRemoteMatch could not be compiled."
+        scheme, slashes, rest = words[1].partition("://")
+        if not slashes or not scheme:
+            return bad
+        port = rest.rpartition(":")[2].rstrip("/") if ":" in rest else "80"
+        return None if port[:1].isdigit() and atoi(port) <= 65535 else f"{bad} (bad port number)"
 
-def _remote_match(words: list[str], around: Around) -> str | None:
-    return _remote(words, around) if compiles(words[0]) else "Regular expression for ProxyRemoteMatch could not be compiled."
+    return rule
 
 
 def _override(words: list[str], around: Around) -> str | None:
@@ -109,13 +116,14 @@ def _connect22(words: list[str], around: Around) -> str | None:
 
 
 def _address(words: list[str], around: Around) -> str | None:
-    import ipaddress
-
+    """An address in any of inet_aton's forms, a path, or a host name, which only the name service can judge."""
+    numeric = re.fullmatch(r"[0-9.]+|0[xX][0-9a-fA-F]+", words[0])
     try:
-        ipaddress.ip_address(words[0])
-    except ValueError:
+        if numeric:
+            socket.inet_aton(words[0])
+    except OSError:
         return "ProxySourceAddress invalid value"
-    return None
+    return None if numeric or re.fullmatch(r"/.*|[\w.:-]+", words[0]) else "ProxySourceAddress invalid value"
 
 
 def _buffer(name: str) -> Rule:
@@ -130,8 +138,8 @@ CHECKS: dict[str, Rule] = {
     "proxypassreverse": _reverse,
     "balancermember": _member,
     "proxyset": _set,
-    "proxyremote": _remote,
-    "proxyremotematch": _remote_match,
+    "proxyremote": _remote("ProxyRemote"),
+    "proxyremotematch": _remote("ProxyRemoteMatch"),
     "proxyerroroverride": only("2.4", _override),
     "allowconnect": _connect22,
     "balancergrowth": between(0, 1000, "BalancerGrowth must be between 0 and 1000"),

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Rule, duration
+from whimbrel.catalogue.checks.rules import Rule, short_time
 
-CHECKS: dict[str, Rule] = {"memcacheconnttl": duration("MemcacheConnTTL has wrong format")}
+CHECKS: dict[str, Rule] = {"memcacheconnttl": short_time("MemcacheConnTTL")}

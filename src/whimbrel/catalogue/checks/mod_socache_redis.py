@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Rule, duration
+from whimbrel.catalogue.checks.rules import Rule, short_time
 
-CHECKS: dict[str, Rule] = {"redisconnpoolttl": duration("RedisConnPoolTTL has wrong format"), "redistimeout": duration("RedisTimeout has wrong format")}
+CHECKS: dict[str, Rule] = {
+    "redisconnpoolttl": short_time("RedisConnPoolTTL"),
+    "redistimeout": short_time("RedisTimeout"),
+}

@@ -8,12 +8,14 @@ from whimbrel.catalogue.checks.numbers import atoi, strtol
 from whimbrel.catalogue.checks.rules import Around, Rule, always, between, by_version, filled_file, folder, has_socache, one_of, only, split, when
 from whimbrel.octets import raw
 
-VERIFY = "none optional require optional_no_ca"
+VERIFY = "none off on optional require optional_no_ca"
 FILES = (
     "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile SSLProxyCACertificateFile SSLProxyCARevocationFile "
     "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
 ).split()
-FOLDERS = "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
+FOLDERS = (
+    "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
+)
 TIMES = (
     "SSLOCSPResponderTimeout SSLOCSPResponseMaxAge SSLOCSPResponseTimeSkew SSLStaplingErrorCacheTimeout SSLStaplingResponderTimeout "
     "SSLStaplingResponseMaxAge SSLStaplingResponseTimeSkew SSLStaplingStandardCacheTimeout"
@@ -142,9 +144,10 @@ def _mode(name: str, modes: str, flag: str) -> Rule:
     return rule
 
 
-_VERIFY_DEPTH = "{}: Invalid argument '{{0}}'"
-_BAD_SNI = "Invalid SSLVhostSNIPolicy argument '{0}'"
-_MUTEXES = frozenset("none no default yes sem posixsem sysvsem pthread".split())
+VERIFY_DEPTH = "{}: Invalid argument '{{0}}'"
+BAD_SNI = "Invalid SSLVhostSNIPolicy argument '{0}'"
+MUTEXES = frozenset("none no default yes sem posixsem sysvsem pthread".split())
+MUTEX_FILES = ("file:", "flock:", "fcntl:")
 
 CHECKS: dict[str, Rule] = {
     **{name.lower(): filled_file(name) for name in FILES},
@@ -160,24 +163,25 @@ CHECKS: dict[str, Rule] = {
                                        "This version of OpenSSL does not have any compression methods available, cannot enable SSLCompression.")),
     "sslcryptodevice": only("2.4", one_of("builtin dynamic", "SSLCryptoDevice: Invalid argument; must be one of: 'builtin' (none), 'dynamic'"
                                           " (Dynamic engine loading support)", exact=True)),
-    "sslengine": by_version(one_of("on off optional", "Argument must be On, Off, or Optional"), one_of("on off optional", "Argument must be On or Off")),
+    "sslengine": by_version(one_of("on off optional", "Argument must be On, Off, or Optional"),
+                            one_of("on off optional", "Argument must be On or Off")),
     "sslfips": only("2.2", when(lambda words, around: words[0] == "on", "SSLFIPS invalid, rebuild httpd and openssl compiled for FIPS")),
     "ssllog": always("SSLLog directive is no longer supported - use ErrorLog."),
     "sslloglevel": always("SSLLogLevel directive is no longer supported - use LogLevel."),
-    "sslmutex": when(lambda words, around: words[0].lower() not in _MUTEXES and not words[0].lower().startswith(("file:", "flock:", "fcntl:")), MUTEX),
+    "sslmutex": when(lambda words, around: words[0].lower() not in MUTEXES and not words[0].lower().startswith(MUTEX_FILES), MUTEX),
     "sslocspenable": _mode("SSLOCSPEnable", "on off leaf", "no_ocsp_for_cert_ok"),
     "ssloptions": _options,
     "sslpassphrasedialog": _pass_phrase,
     "sslprotocol": _protocol("SSLProtocol"),
     "sslproxyprotocol": _protocol("SSLProxyProtocol"),
     "sslproxyverify": one_of(VERIFY, "SSLProxyVerify: Invalid argument '{0}'"),
-    "sslproxyverifydepth": between(0, None, _VERIFY_DEPTH.format("SSLProxyVerifyDepth")),
+    "sslproxyverifydepth": between(0, None, VERIFY_DEPTH.format("SSLProxyVerifyDepth")),
     "sslrandomseed": _random_seed,
     "sslrenegbuffersize": between(0, None, "Invalid size for SSLRenegBufferSize: {0}"),
     "sslsessioncache": by_version(_session_cache22, _cache24("SSLSessionCache", "session", ".")),
     "sslsessioncachetimeout": between(0, None, "SSLSessionCacheTimeout: Invalid argument"),
     "sslstaplingcache": _cache24("SSLStaplingCache", "stapling", ""),
     "sslverifyclient": one_of(VERIFY, "SSLVerifyClient: Invalid argument '{0}'"),
-    "sslverifydepth": between(0, None, _VERIFY_DEPTH.format("SSLVerifyDepth")),
-    "sslvhostsnipolicy": one_of("strict secure authonly insecure", _BAD_SNI),
+    "sslverifydepth": between(0, None, VERIFY_DEPTH.format("SSLVerifyDepth")),
+    "sslvhostsnipolicy": one_of("strict secure authonly insecure", BAD_SNI),
 }

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from whimbrel.catalogue.checks.rules import Around, Rule, one_of
 
-TYPES = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
+TYPES = ("y", "mo", "w", "d", "h", "mi", "s")
 
 
 def _expires(words: list[str], around: Around) -> str | None:
-    """Seconds, or pairs of a number and a type after an optional "plus"."""
-    parts = words[0].split()
-    if len(parts) == 1 and parts[0].isdigit():
+    """Seconds, which is what begins and ends in a digit, or pairs of a number and a type after an optional "plus"."""
+    text = words[0]
+    if text[:1].isdigit() and text[-1:].isdigit():
         return None
-    if parts and parts[0].lower().startswith("plus"):
+    parts = text.split()
+    if parts and parts[0][:1].lower() == "p":
         parts = parts[1:]
-    for number, kind in zip(parts[::2], [*parts[1::2], None], strict=False):
+    for number, kind in zip(parts[::2], [*parts[1::2], ""], strict=False):
         if not number[0].isdigit():
             return "bad expires code, numeric value expected."
-        if kind is not None and not any(name.startswith(kind.lower()) for name in TYPES):
+        if not kind:
+            return "bad expires code, missing <type>"
+        if not kind.lower().startswith(TYPES):
             return "bad expires code, unrecognized type"
     return None
 

@@ -89,7 +89,9 @@ WORKER: dict[str, Test] = {
     "lbset": _within(0, 99, "lbset must be between 0 and 99"),
     "connectiontimeout": _milliseconds("Connectiontimeout has wrong format", "Connectiontimeout must be at least one millisecond."),
 }
-WORKER24: dict[str, Test] = {**WORKER, **dict.fromkeys(("flusher", "upgrade", "responsefieldsize", "secret", "mapping"), _any), "addressttl": _address_ttl}
+WORKER24: dict[str, Test] = {
+    **WORKER, **dict.fromkeys(("flusher", "upgrade", "responsefieldsize", "secret", "mapping"), _any), "addressttl": _address_ttl,
+}
 BALANCER: dict[str, Test] = {
     "stickysession": _any, "nofailover": _switch("failover"), "timeout": _least(1, "timeout must be at least one second"),
     "maxattempts": _least(0, "maximum number of attempts must be a positive number"), "scolonpathdelim": _switch("scolonpathdelim"), "lbmethod": _any,

@@ -117,6 +117,17 @@ def duration(message: str) -> Rule:
     return when(lambda words, around: timeout(words[0], around.version) is None, message)
 
 
+def short_time(name: str) -> Rule:
+    """The first word is a time of at most an hour."""
+    def rule(words: list[str], around: Around) -> str | None:
+        value = timeout(words[0], around.version)
+        if value is None:
+            return f"{name} has wrong format"
+        return f"{name} can only be 0 or up to one hour." if value > 3_600_000 else None
+
+    return rule
+
+
 def regex(message: str, at: int = 0) -> Rule:
     """The word at *at* compiles."""
     return when(lambda words, around: not compiles(words[at]), message)

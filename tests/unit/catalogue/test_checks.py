@@ -1,0 +1,120 @@
+"""Argument rules, against the recorded answers and C's own words for numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.catalogue.test_load import VERSIONS, cases, rows
+
+from whimbrel.catalogue import Row
+from whimbrel.catalogue.checks import Around, check, check_calls
+from whimbrel.catalogue.checks.numbers import LONG_MAX, atoi, is_float, md_duration, strtol, timeout
+from whimbrel.directives.shapes import shape
+from whimbrel.directives.spec import Args
+from whimbrel.errors import ConfigError
+
+BEYOND = re.compile(
+    r"Could not parse|No such filter|Undeclared smart filter|SSLRequire: |sed expression|Name or service|macro|Empty passwords|UserExpr"
+)
+"""Messages that need more than a line's words: expressions, declared filters, name service, programs, macros."""
+
+
+def files_with_rules() -> set[str]:
+    """The source files of httpd that have a file of rules."""
+    folder = Path(__file__).parents[3] / "src" / "whimbrel" / "catalogue" / "checks"
+    return {f"{p.stem}.c" for p in folder.glob("*.py") if p.stem.startswith("mod_") or p.stem == "util_ldap"}
+
+
+def server_root(folder: Path) -> Path:
+    """A server root with what the recorded cases name in it."""
+    for name in ("conf", "htdocs", "logs", "run"):
+        (folder / name).mkdir()
+    (folder / "conf/mime.types").write_text("text/html html\n")
+    return folder
+
+
+def answer(row: Row, text: str, around: Around) -> str | None:
+    """What we say about the arguments *text*."""
+    try:
+        calls = shape(Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=around.version == "2.4")
+    except ConfigError as error:
+        return error.reason.replace("\n", "\\n").strip()
+    return check_calls(row.source, row.name, calls, around)
+
+
+def arguments(case: dict[str, Any], name: str) -> str | None:
+    """The text after the name of the directive under test; None where it isn't one plain line."""
+    found = re.search(rf"(?im)^[ \t]*{re.escape(name)}(?!\w)[ \t]*(.*)$", case["conf"])
+    return None if found is None or found[1].strip().endswith("\\") else found[1].strip()
+
+
+def surroundings(case: dict[str, Any], version: str, root: Path) -> Around:
+    """What stands around the directive of a recorded case."""
+    loaded = frozenset(f"{name}_module" for name in case["modules"][version])
+    return Around(version, str(root), loaded, folder="<" in case["conf"], location="<Location" in case["conf"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_recorded_arguments(version: str, tmp_path: Path) -> None:
+    """At least 99 of 100 recorded cases of these modules get httpd's verdict in httpd's words."""
+    root, ours, count = server_root(tmp_path), files_with_rules(), Counter[str]()
+    wrong = []
+    for case in cases("config-args", version):
+        name = re.match(r"<?\w+", case["title"])
+        found = rows(name[0], case, version) if name else []
+        if not name or not found or found[0].source not in ours or re.search("Invalid command|not allowed|expr", case["text"]):
+            continue
+        text = arguments(case, name[0])
+        if text is None or BEYOND.search(case["text"]):
+            continue
+        text = text.replace("@SERVERROOT@", str(root)).replace("@DOCROOT@", f"{root}/htdocs")
+        said = answer(found[0], text, surroundings(case, version, root))
+        said = said and said.replace(f"{root}/htdocs", "@DOCROOT@").replace(str(root), "@SERVERROOT@").strip()
+        told = None if case["text"].endswith("Syntax OK") else case["text"].split("httpd.conf:", 1)[-1].strip()
+        count["refused" if told else "accepted"] += 1
+        if said != told:
+            wrong.append((case["id"], case["title"], said, told))
+    assert min(count.values()) > 400
+    assert len(wrong) <= sum(count.values()) / 100, wrong
+
+
+def test_modules_without_rules_say_nothing() -> None:
+    assert check("mod_nosuch.c", "Nosuch", ["x"], Around()) is None
+    assert check("mod_deflate.c", "Nosuch", ["x"], Around()) is None
+
+
+@pytest.mark.parametrize(("word", "value"), [("12", 12), ("12abc", 12), ("x", 0), ("-5", -5), ("+7", 7), ("2147483648", -2147483648),
+                                             ("4294967296", 0), ("99999999999999999999", -1), ("", 0), (" 3", 3)])
+def test_atoi(word: str, value: int) -> None:
+    assert atoi(word) == value
+
+
+def test_strtol() -> None:
+    assert strtol("12k") == (12, "k", False)
+    assert strtol("x") == (0, "x", False)
+    assert strtol("99999999999999999999") == (LONG_MAX, "", True)
+
+
+@pytest.mark.parametrize(("word", "value"), [
+    ("20", 20_000), ("500ms", 500), ("2min", 120_000), ("1h", 3_600_000), ("5hour", 18_000_000), ("5MIN", None), ("5m", None), ("7k", None),
+    ("-1", None), ("x", None), ("", None), ("99999999999999999999", None),
+])
+def test_times(word: str, value: int | None) -> None:
+    assert timeout(word, "2.4") == value
+
+
+def test_negative_times_pass_in_the_old_version() -> None:
+    assert timeout("-999999", "2.2") == -999_999_000
+
+
+def test_durations_of_mod_md() -> None:
+    assert [md_duration(word) for word in ("4d", "1D", "5mi", "10s", "5", "1w", "x")] == [345_600_000, 86_400_000, 300_000, 10_000, 5000, None, None]
+
+
+def test_floats() -> None:
+    assert all(is_float(word) for word in ("0.5", ".5", "-0.1", "2.0x", "1e2", "nan", "inf"))
+    assert not any(is_float(word) for word in ("x", "-", "", "x y"))
