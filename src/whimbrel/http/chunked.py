@@ -5,6 +5,7 @@ Parsers own no socket and set no limit on the whole body; LimitRequestBody is th
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 from typing import Final
 
@@ -14,8 +15,8 @@ from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Reason
 from whimbrel.octets import raw
 
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
-_MAX_DIGITS: Final = 16  # a size of more hexadecimal digits than this, or of 64 bits, is too large
-_MAX_EXTENSION: Final = 8192
+_MAX_BLANKS: Final = 10  # white space behind a size
+_PLAIN_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")  # one after which bytes of the body follow, if it is not 0
 
 
 class BodyError(Exception):
@@ -49,15 +50,14 @@ class ChunkedBody:
     *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the next request.
     """
 
-    __slots__ = ("done", "trailers", "_at", "_blanks", "_extension", "_digits", "_left", "_limits", "_rules", "_size", "_tail")
+    __slots__ = ("done", "trailers", "_at", "_blanks", "_digits", "_left", "_limits", "_line", "_rules", "_size", "_tail")
 
     def __init__(self, limits: HeadLimits, rules: HeadRules) -> None:
         self.done = False
         self.trailers = Headers()
         self._limits, self._rules = limits, rules
         self._at = _At.SIZE
-        self._left = self._size = self._digits = self._extension = 0
-        self._blanks = False
+        self._left = self._size = self._digits = self._line = self._blanks = 0
         self._tail = b""
 
     @property
@@ -89,10 +89,15 @@ class ChunkedBody:
             raise _malformed()
 
     def _control(self, data: bytes, at: int) -> int:
-        """One byte that is not of the body itself."""
+        """What is not of the body itself: a whole plain size line, else one byte."""
         byte = data[at]
         state = self._at
         if state is _At.SIZE:
+            plain = None if self._digits else _PLAIN_SIZE.match(data, at)
+            if plain is not None:
+                self._size = int(plain[1], 16)
+                self._begin_chunk()
+                return plain.end()
             self._size_byte(byte)
         elif state is _At.EXTENSION:
             self._extension_byte(byte)
@@ -116,6 +121,7 @@ class ChunkedBody:
             raise _malformed()
 
     def _size_byte(self, byte: int) -> None:
+        self._count()
         if byte in _HEX and not self._blanks:
             self._size = self._size * 16 + int(chr(byte), 16)
             self._digits += 1
@@ -123,28 +129,37 @@ class ChunkedBody:
                 raise _malformed(overflow=True)
         elif not self._digits:
             raise _malformed()
-        elif byte == 13:
-            self._at = _At.SIZE_LF
-        elif byte == 10 and not self._rules.strict:
-            self._begin_chunk()
         elif byte in b" \t":
-            self._blanks = True
+            self._blanks += 1
+            if self._blanks > _MAX_BLANKS:
+                raise _malformed()
         elif byte == 59:
             self._at = _At.EXTENSION
         else:
-            raise _malformed()
+            self._line_end(byte)
 
     def _extension_byte(self, byte: int) -> None:
-        self._extension += 1
-        if byte == 13:
-            self._at = _At.SIZE_LF
-        elif byte == 10 and not self._rules.strict:
-            self._begin_chunk()
-        elif self._extension > _MAX_EXTENSION or byte == 127 or (byte < 32 and byte != 9):
+        self._count()
+        if byte in b"\r\n":
+            self._line_end(byte)
+        elif byte == 127 or (byte < 32 and byte != 9):
             raise _malformed()
 
+    def _line_end(self, byte: int) -> None:
+        if byte == 10 and not self._rules.strict:
+            self._begin_chunk()
+        else:
+            self._expect(byte, 13)
+            self._at = _At.SIZE_LF
+
+    def _count(self) -> None:
+        """A size line, its end included, is no longer than LimitRequestFieldSize."""
+        self._line += 1
+        if self._line >= self._limits.field_size:
+            raise _malformed(overflow=True)
+
     def _begin_chunk(self) -> None:
-        self._left, self._size, self._digits, self._extension, self._blanks = self._size, 0, 0, 0, False
+        self._left, self._size, self._digits, self._line, self._blanks = self._size, 0, 0, 0, 0
         self._at = _At.DATA if self._left else _At.TRAILER
 
     def _trailer(self, data: bytes) -> None:

@@ -44,7 +44,7 @@ class Headers:
         if not self._more:
             found = self._at.get(low)
             return [] if found is None else [found[1]]
-        return [value for key, value in self._at.values() if key.lower() == low]
+        return [value for spelled, value in self._at.values() if spelled.lower() == low]
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -24,11 +24,10 @@ class HeadLimits:
     line: int = 8190
     field_size: int = 8190
     fields: int = 100
+    plain: int = field(init=False)  # the size up to which no line of a head can be too long
 
-    @property
-    def plain(self) -> int:
-        """The size up to which no line of a head can be too long."""
-        return min(self.line, self.field_size, _READ_SIZE)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plain", min(self.line, self.field_size, _READ_SIZE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,8 @@ def content_range(part: tuple[int, int], length: int) -> str:
 
 
 def multipart_type(headers: Headers, boundary: str, *, version22: bool = False) -> str:
-    """The Content-Type of several parts; clients older than the standard get the name of its draft."""
-    draft = "MSIE 3" in (headers.get("User-Agent") or "") or (version22 and "Request-Range" in headers)
+    """The Content-Type of several parts; 2.2 gives clients older than the standard the name of its draft."""
+    draft = version22 and ("MSIE 3" in (headers.get("User-Agent") or "") or "Request-Range" in headers)
     return f"multipart/{'x-' if draft else ''}byteranges; boundary={boundary}"
 
 

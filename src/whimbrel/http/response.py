@@ -10,8 +10,7 @@ from whimbrel.octets import raw
 
 _NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_LOOSE_NAME = re.compile(r"[^\x00-\x20:\x7f]+")
-_LOOSE_BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_LOOSE_NAME = re.compile(r"[!-~\x80-\xff]+")
 
 
 def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP/1.1") -> bytes:

@@ -64,3 +64,22 @@ def test_loose_rules_take_bare_line_feeds():
 def test_trailer_of_an_answer():
     assert last_chunk() == b"0\r\n\r\n"
     assert last_chunk(Headers([("X", "1")])) == b"0\r\nX: 1\r\n\r\n"
+
+
+# What 2.4.71 was seen to answer to these size lines (before CR LF, a chunk "hello", and the last chunk).
+SIZES = [
+    (b"5\t", 200), (b"5 ;x", 200), (b"5;x\ty", 200), (b"5;x\x01", 400), (b"5;\x80", 200), (b"5;\x7f", 400), (b"5;a\rb", 400), (b"5 5", 400),
+    (b"5\x0b", 400), (b";x", 400), (b"0" * 40 + b"5", 200), (b"8000000000000000", 413), (b"5" + b" " * 10, 200), (b"5" + b" " * 11, 400),
+    (b"5;" + b"x" * 8186, 200), (b"5;" + b"x" * 8187, 413), (b"0005;" + b"x" * 8183, 200), (b"0005;" + b"x" * 8184, 413),
+]
+
+
+@pytest.mark.parametrize(("line", "status"), SIZES, ids=[str(at) for at in range(len(SIZES))])
+@pytest.mark.parametrize("step", [1, 100_000])
+def test_size_lines(line, status, step):
+    try:
+        body, _ = parse(line + b"\r\nhello\r\n0\r\n\r\n", step)
+    except BodyError as problem:
+        assert problem.status == status
+    else:
+        assert (body, status) == (b"hello", 200)

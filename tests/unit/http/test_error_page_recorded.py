@@ -17,6 +17,11 @@ FOREIGN = re.compile(r"requests with a Depth|Destination URI|Source |Malformed C
 NOTES = re.compile(r"(?:this resource\.|understand\.<br />\n|server\.<br />\r\n|</h1>\n)((?:Reason|The proxy server could|Size of|The number|Server unable).*?)(?:</p>\n|<p />\n)</?(?:body|p>Add|hr)",  # noqa: E501
                    re.DOTALL)
 
+URIS = (r"permission to access (.*?)\non this", r"requested URL (.+) was not", r"allowed for the URL (.*?)\.</p>", r"for the URL (.*?) evaluated",
+        r"<br />(.*?)<br />\n(?:does not|is no)", r"resource (.*) could not be", r"<p>\S+ to (.*) not supported", r"<pre>\n(/.*?)\n</pre>")
+METHOD = r"(?:requested method|</h1>\n<p>)(?: (?=\S+ is not))?(\S+) (?:is not allowed|to \S+ not supp|not supp)"
+ADDRESS = re.compile(r'<hr>\n<address>(.*?) Server at (?:<a href="mailto:(.*?)">)?([^<]*)(?:</a>)? Port (\d+)</address>\n')
+
 
 def unescaped(text):
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
@@ -35,9 +40,7 @@ def page_of(response, body, method):
     additional = first(r"Additionally, a (\d+) ", body)
     variants = re.search(r"(?:</h1>\n|on this server\.</p>\n)((?:Available variants|The document name you).*)</body>", body, re.DOTALL)
     expect = re.search(r"\n    Expect: (.*)\n</pre>", body)
-    uri = (first(r"permission to access (.*?)\non this", body) or first(r"requested URL (.+) was not", body) or first(r"allowed for the URL (.*?)\.</p>", body)
-           or first(r"for the URL (.*?) evaluated", body) or first(r"<br />(.*?)<br />\n(?:does not|is no)", body)
-           or first(r"resource (.*) could not be", body) or first(r"<p>\S+ to (.*) not supported", body) or first(r"<pre>\n(/.*?)\n</pre>", body))
+    uri = next(filter(None, (first(pattern, body) for pattern in URIS)), "")
     return Page(
         status=status, line=title, method=method, uri=uri, location=first(r'<a href="(.*?)">here', body, None) or None,
         notes=notes[1] if notes else "", verbose=status == 500 and notes is not None, variants=variants[1] if variants else "",
@@ -58,7 +61,7 @@ def test_every_recorded_page(answers, family):
         body = response.get("body")
         if not isinstance(body, str) or not body.startswith("<!DOCTYPE HTML PUBLIC") or response["status"] < 300 or FOREIGN.search(body):
             continue
-        method = first(r"(?:requested method|</h1>\n<p>)(?: (?=\S+ is not))?(\S+) (?:is not allowed|to \S+ not supp|not supp)", body) or request.get("method", "GET")
+        method = first(METHOD, body) or request.get("method", "GET")
         made = error_page(page_of(response, body, method), version22=version == "2.2")
         assert made == body, (case["id"], version, request)
         seen += 1
@@ -73,7 +76,7 @@ def test_reasons_of_both_versions(answers):
 def test_signatures(answers):
     seen = 0
     for case, version, _request, response in answers("core-http"):
-        found = re.search(r"<hr>\n<address>(.*?) Server at (?:<a href=\"mailto:(.*?)\">)?([^<]*)(?:</a>)? Port (\d+)</address>\n", str(response.get("body")))
+        found = ADDRESS.search(str(response.get("body")))
         if found is None:
             continue
         mode = "EMail" if found[2] else "On"

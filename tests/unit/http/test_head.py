@@ -40,7 +40,8 @@ def test_a_head_in_pieces_is_read_once_it_is_whole():
 def test_both_readers_agree(monkeypatch):
     """What the plain road accepts, the exact reader reads the same way."""
     dice = random.Random(7)
-    words = ["GET ", "POST ", "CONNECT ", "/a", "//b", "?q", "#f", " ", "HTTP/1.1", "HTTP/1.0", "\r\n", "\r\n", "\r\n\r\n", "Host: ", "a.test", ":80", "X: 1\r\n",
+    words = ["GET ", "POST ", "CONNECT ", "/a", "//b", "?q", "#f", " ", "HTTP/1.1", "HTTP/1.0", "\r\n", "\r\n", "\r\n\r\n", "Host: ", "a.test", ":80",
+             "X: 1\r\n",
              "Y:2 \r\n", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n", "\t", "\x80", "\x01", "Host: b\r\n", "http://h"]
     heads = [f"GET /{''.join(dice.choices(words, k=dice.randrange(3)))} HTTP/1.{dice.randrange(2)}\r\nHost: x\r\n"
              + "".join(dice.choices(words[10:], k=dice.randrange(6))) + "\r\n\r\n" for _ in range(4000)]
