@@ -14,9 +14,11 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.words import expand, getword, undefined_warning
 from whimbrel.errors import ConfigError, Place
+from whimbrel.octets import text as as_text
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, scan, split_name
 
 COMMAND_LINE = "-c/-C directives"
+MAX_HTACCESS_LINE = 8192
 Numbered = Iterator[tuple[int, str]]
 
 
@@ -40,6 +42,17 @@ def numbered(scanned: Iterable[Scanned]) -> Numbered:
             yield number, text
 
 
+def short_enough(scanned: Iterable[Scanned], source: str, path: str) -> Iterator[Scanned]:
+    """The same lines; ConfigError at one of more than 8192 bytes, its line end counted and joined lines taken together."""
+    for line in scanned:
+        start, end, number, _text = line
+        if end - start > MAX_HTACCESS_LINE:
+            raw = source[start:end]
+            if len(raw) - 2 * raw.count("\\\n") - 3 * raw.count("\\\r\n") > MAX_HTACCESS_LINE:
+                raise ConfigError(f"Error reading {path} at line {number}: Line too long")
+        yield line
+
+
 class Reader:
     """Reads texts into one tree.  *state* is what EXEC_ON_READ directives see; it also holds the configuration."""
 
@@ -58,8 +71,11 @@ class Reader:
         self._parent: Node | None = None
         state.reader = self
 
-    def lines(self, data: bytes) -> Numbered:
-        return numbered(scan(data.decode("latin-1"), self.rules))
+    def lines(self, data: bytes, path: str = "") -> Numbered:
+        """The lines of a file that are no comments.  *path* is set for a .htaccess file, where 2.4 refuses long lines."""
+        text = as_text(data)
+        scanned = scan(text, self.rules)
+        return numbered(short_enough(scanned, text, path) if path and self.rules.limit is None else scanned)
 
     def read(self, source: Source, nodes: list[Node], parent: Node | None = None) -> None:
         """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see `messages.format_error`."""

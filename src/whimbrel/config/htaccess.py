@@ -1,0 +1,161 @@
+"""Reading .htaccess files, and remembering what they said until they change.
+
+A file is parsed under what AllowOverride admits where it stands: the same file under another override is another layer.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import CoreFolder
+from whimbrel.config.execute import CommandState
+from whimbrel.config.includes import NotRegular, error_text, read_regular
+from whimbrel.config.model import Layer, SectionKind, Server, StartMessage
+from whimbrel.config.reader import Reader, Source
+from whimbrel.directives.node import Node
+from whimbrel.directives.spec import Where
+from whimbrel.errors import ConfigError, Place
+from whimbrel.octets import raw
+
+ALL: Final = int(Where.OR_ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What may stand in a .htaccess file: class bits with the Nonfatal ones, the Options of ``Options=``, the names of AllowOverrideList."""
+
+    bits: int
+    options: int
+    names: frozenset[str] | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether the file needs no reading at all."""
+        return not self.bits and not self.names
+
+
+def override_of(configuration: Configuration, core: CoreFolder) -> Override:
+    """The override in force where *core* (merged and filled) applies; -1, no AllowOverride anywhere, means what the dialect says.
+
+    2.2 then admits everything; 2.4 reads the file and admits nothing in it, which OR_UNSET stands for; the guide ignores the file.
+    """
+    bits = core.override
+    if bits == -1:
+        dialect = configuration.dialect
+        bits = ALL if dialect.override_default_all else 0 if dialect.override_unset_ignores else int(Where.OR_UNSET)
+    return Override(bits | core.nonfatal, core.override_options, core.override_list)
+
+
+class HtaccessError(Exception):
+    """A .htaccess file that ends the request.
+
+    *log* is httpd's text for the error log (not yet escaped), with *code* (AH number, may be "") and *level*; *cause* is the system's error in APR's
+    wording, which stands before the client.  *status* is the answer: 500 for a file with an error, 403 for one that can't be read; *note* is what
+    httpd puts into the request's ``error-notes``.
+    """
+
+    def __init__(self, log: str, *, status: int, code: str = "", level: str = "alert", cause: str = "", note: str = "") -> None:
+        super().__init__(log)
+        self.log, self.status, self.code, self.level, self.cause, self.note = log, status, code, level, cause, note
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What one file said: a layer, or an error; *messages* are log lines without a client, written each time httpd would parse the file."""
+
+    layer: Layer | None
+    error: HtaccessError | None = None
+    messages: tuple[StartMessage, ...] = ()
+
+
+ABSENT: Final = Parsed(None)
+
+
+def parse(configuration: Configuration, server: Server, path: str, data: bytes, override: Override) -> Parsed:
+    """The layer of a file with this content; *path* names it in messages and gives setters their folder."""
+    layer = Layer(SectionKind.HTACCESS, Place(path, 0))
+    view = _View(configuration)
+    state = CommandState(view, server, layer, override.bits)
+    state.in_htaccess = True
+    state.override_options, state.override_list = override.options, override.names
+    state.path = os.path.dirname(path).rstrip("/") + "/"
+    reader = Reader(state)
+    nodes: list[Node] = []
+    error = None
+    try:
+        reader.read(Source(path, reader.lines(data, path)), nodes)
+        state.walk(nodes)
+    except ConfigError as problem:
+        error = HtaccessError(f"{path}: {problem.reason}", status=500)
+    return Parsed(None if error else layer, error, tuple(view.messages))
+
+
+class _View(Configuration):
+    """The configuration as a .htaccess file sees it: everything is shared, but its messages and its tree are its own."""
+
+    def __init__(self, whole: Configuration) -> None:
+        self.__dict__.update(whole.__dict__)
+        self.messages = []
+        self.tree = []
+
+
+@dataclass(slots=True)
+class _Kept:
+    stamp: tuple[int, int, int, int] | None
+    parsed: dict[Override, Parsed]
+    data: bytes = b""
+    failure: Parsed | None = None
+
+
+class HtaccessCache:
+    """Parsed .htaccess files by path; each look-up asks the file system whether the file is still the same.
+
+    One cache belongs to one configuration.  Layers keep their identity as long as the file doesn't change, so plans that hold them stay valid.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self._kept: dict[str, _Kept] = {}
+
+    def get(self, path: str, override: Override, server: Server) -> Parsed:
+        """What *path* says under *override*; `ABSENT` where there is no such file or nothing is admitted.  Never raises."""
+        if override.nothing:
+            return ABSENT
+        try:
+            status = os.stat(raw(path))
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
+        except (FileNotFoundError, NotADirectoryError):
+            self._kept.pop(path, None)
+            return ABSENT
+        except OSError as problem:
+            return self._unreadable(path, problem)
+        kept = self._kept.get(path)
+        if kept is None or kept.stamp != stamp:
+            kept = self._kept[path] = self._read(path, stamp)
+        if kept.failure is not None:
+            return kept.failure
+        found = kept.parsed.get(override)
+        if found is None:
+            found = kept.parsed[override] = parse(self.configuration, server, path, kept.data, override)
+        return found
+
+    def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _Kept:
+        try:
+            return _Kept(stamp, {}, read_regular(path))
+        except OSError as problem:
+            return _Kept(None, {}, failure=self._unreadable(path, problem))
+
+    def _unreadable(self, path: str, problem: OSError) -> Parsed:
+        """The answer to a file that is there and can't be read: 403, so that what it protects stays protected."""
+        text = f"{path} pcfg_openfile: unable to check htaccess file, ensure it is readable"
+        if self.configuration.dialect.ah_codes:
+            text += f" and that '{os.path.dirname(path)}/' is executable"
+        error = HtaccessError(text, status=403, code="AH00529", level="crit", cause=f"({problem.errno}){error_text(problem)}", note=_NOTE)
+        refused = StartMessage(f"Access to file {path} denied by server: not a regular file", "AH00554", "error", "core", None)
+        return Parsed(None, error, (refused,) if isinstance(problem, NotRegular) else ())
+
+
+_NOTE: Final = "Server unable to read htaccess file, denying access to be safe"
