@@ -12,7 +12,7 @@ _STRICT_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+:")
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _LOOSE_SPACE = re.compile(r"[\t\n\v\f\r ]")
 _LOOSE_BAD_VALUE = re.compile(r"[\n\v\f\r]")
-LOG_NAME = 64
+LOG_NAME = 80
 
 TOO_LARGE = "Size of a request header field exceeds server limit."
 TOO_MANY = "The number of request header fields exceeds this server's limit."

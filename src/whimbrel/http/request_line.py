@@ -18,7 +18,7 @@ _SPACE = re.compile(r"[\t\n\v\f\r ]")
 _SPACES = re.compile(r"[\t\n\v\f\r ]*")
 _PROTOCOL = re.compile(r"HTTP/([1-9])\.([0-9])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-LOG_NAME = 64  # bytes of a name that a message shows
+LOG_NAME = 80  # bytes of a name that a message shows
 
 HTTP_1_0, HTTP_0_9 = (1, 0), (0, 9)
 

@@ -189,3 +189,10 @@ def test_22_looks_at_the_length_with_the_body():
     head = read(b"POST / HTTP/1.0\r\nContent-Length: 5x\r\n\r\n", HeadRules(version22=True))
     assert head.error is None and head.length_bad
     assert read(b"POST / HTTP/1.0\r\nContent-Length: +5\r\n\r\n", HeadRules(version22=True)).length == 5
+
+
+def test_messages_of_24_quote_80_bytes():
+    head = read(b"GET / HTTP/1.0\r\n(" + b"x" * 100 + b": 1\r\n\r\n")
+    assert head.error.reasons[0].text == "Request header field name is malformed: (" + "x" * 79
+    head = read(b"G(" + b"x" * 100 + b" / HTTP/1.0\r\n\r\n")
+    assert head.error.reasons[0].text.endswith("'G(" + "x" * 78 + "'")
