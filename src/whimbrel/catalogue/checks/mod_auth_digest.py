@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, always, authn_provider, by_version, one_of, only, when
+from whimbrel.catalogue.checks.providers import authn_provider
+from whimbrel.catalogue.checks.rules import Around, Rule, always, by_version, one_of, only, when
 
 SMALLEST = {"2.2": 168, "2.4": 88}
 

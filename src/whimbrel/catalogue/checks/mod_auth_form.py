@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Rule, authn_provider, size
+from whimbrel.catalogue.checks.providers import authn_provider
+from whimbrel.catalogue.checks.rules import Rule, size
 
 CHECKS: dict[str, Rule] = {
     "authformprovider": authn_provider,

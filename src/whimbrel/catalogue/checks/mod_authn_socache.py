@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule, has_socache
+from whimbrel.catalogue.checks.providers import has_socache, segment
+from whimbrel.catalogue.checks.rules import Around, Rule
 
 
 def _socache(words: list[str], around: Around) -> str | None:
     name = words[0]
-    if has_socache(name.partition(":")[0], around):
-        return None
+    provider, _, rest = name.partition(":")
+    if has_socache(provider, around):
+        wrong = segment(rest, around) if provider in ("shmcb", "default") else None
+        return wrong and f"AuthnCacheSOCache: {wrong}"
     return f"AuthnCacheSOCache: Unknown socache provider '{name}'. Maybe you need to load the appropriate socache module (mod_socache_{name}?)"
 
 

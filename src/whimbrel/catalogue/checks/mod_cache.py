@@ -13,11 +13,9 @@ def _disable(words: list[str], around: Around) -> str | None:
 
 
 def _enable(words: list[str], around: Around) -> str | None:
-    if around.location or len(words) > 1:
-        return None
     if words[0].startswith("/"):
         return f"provider ({words[0]}) starts with a '/'.  Are url and provider switched?"
-    return f"CacheEnable provider ({words[0]}) is missing an URL."
+    return None if around.location or len(words) > 1 else f"CacheEnable provider ({words[0]}) is missing an URL."
 
 
 def _base_url(words: list[str], around: Around) -> str | None:

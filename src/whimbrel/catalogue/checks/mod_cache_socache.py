@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, has_socache, size, when
+from whimbrel.catalogue.checks.providers import has_socache
+from whimbrel.catalogue.checks.rules import Around, Rule, size, when
 
 LARGEST = 4294967295
 MAX_SIZE = (

@@ -22,7 +22,7 @@ def _by_type(words: list[str], around: Around) -> str | None:
     """Counts its words itself, without the help text."""
     if len(words) < 2 or not words[1]:
         return "AddOutputFilterByType requires at least two arguments"
-    return next((m for name in words[0].split(";") if (m := _known(name, around))), None)
+    return next((m for name in words[0].split(";") if name and (m := _known(name, around))), None)
 
 
 def _provider(words: list[str], around: Around) -> str | None:

@@ -6,7 +6,7 @@ import os
 import re
 
 from whimbrel.catalogue.checks.numbers import atoi
-from whimbrel.catalogue.checks.rules import Around, Rule, compiles
+from whimbrel.catalogue.checks.rules import Around, Rule, compiles, split
 from whimbrel.octets import raw
 
 FLAGS = frozenset((
@@ -19,6 +19,7 @@ OPTIONS = frozenset("inherit allowanyuri mergebase".split())
 OPTIONS24 = OPTIONS | frozenset((
     "inheritbefore inheritdown inheritdownbefore ignoreinherit allownoslash ignorecontextinfo legacyprefixdocroot unsafeprefixstat unsafeallow3f"
 ).split())
+DBM = ("default", "sdbm", "gdbm", "ndbm", "db")
 INTERNAL = ("tolower", "toupper", "escape", "unescape")
 _NOT_REGEX = re.compile(r"<|>|=|-(?:[a-zA-Z]$|lt|le|eq|ge|gt|ne|ip)")
 
@@ -114,11 +115,17 @@ def _map(words: list[str], around: Around) -> str | None:
         return None if rest in INTERNAL else f"RewriteMap: internal map not found:{rest}"
     if colon and around.version == "2.4" and kind in ("dbd", "fastdbd"):
         return None if "dbd_module" in around.loaded else "RewriteMap types dbd and fastdbd require mod_dbd!"
-    if not colon or kind not in ("txt", "rnd", "prg"):
-        if kind.startswith("dbm"):
-            return None
+    if kind.startswith("dbm="):
+        if not colon:
+            return f"RewriteMap: bad map:{source}"
+        if kind[4:] not in DBM:
+            return f"RewriteMap: dbm type {kind[4:]} is invalid"
+        rest += ".dir" if kind == "dbm=sdbm" else ""
+    elif not colon or kind not in ("txt", "rnd", "prg", "dbm"):
         rest = source
-    path = around.path(rest.split(" ")[0] if kind == "prg" and colon else rest)
+    elif kind == "prg":
+        rest = (split(rest) or [""])[0]
+    path = around.path(rest)
     return None if os.path.exists(raw(path)) else f"RewriteMap: file for map {name} not found:{path}"
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.catalogue.checks.numbers import atoi, strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, always, between, by_version, filled_file, folder, has_socache, one_of, only, split, when
+from whimbrel.catalogue.checks.numbers import atoi
+from whimbrel.catalogue.checks.providers import has_socache, segment
+from whimbrel.catalogue.checks.rules import Around, Rule, always, between, by_version, filled_file, folder, one_of, only, split, when
 from whimbrel.octets import raw
 
 VERIFY = "none off on optional require optional_no_ca"
@@ -27,7 +28,6 @@ MUTEX = (
     " `posixsem', `pthread', `file:/path/to/file', `sem' )"
 )
 CRL = ("none leaf chain", "no_crl_for_cert_ok")
-SMALLEST, LARGEST = 8192, 4294967295
 
 
 def _options(words: list[str], around: Around) -> str | None:
@@ -95,22 +95,12 @@ def _session_cache22(words: list[str], around: Around) -> str | None:
         return "SSLSessionCache: distcache support disabled"
     if not (len(word) > 6 and word.lower().startswith("shmcb:")):
         return "SSLSessionCache: Invalid argument"
-    return _segment(word, "SSLSessionCache", "")
+    return _told("SSLSessionCache", word, around)
 
 
-def _segment(word: str, name: str, more: str) -> str | None:
-    """PATH(SIZE) of a shared memory segment, as shmcb reads it."""
-    if "(" not in word:
-        return None
-    number = word.partition("(")[2]
-    inner = number[:-1]
-    if not number.endswith(")") or (more and not inner):
-        return f"{name}: Invalid argument: no closing parenthesis{more}"
-    if more and strtol(inner)[1]:
-        return f"{name}: Invalid argument: cache size not numerical"
-    if atoi(inner) < SMALLEST and strtol(inner)[0] < SMALLEST:
-        return f"{name}: Invalid argument: size has to be >= {SMALLEST} bytes"
-    return f"{name}: Invalid argument: size has to be < {LARGEST} bytes on this platform" if strtol(inner)[0] >= LARGEST else None
+def _told(name: str, text: str, around: Around) -> str | None:
+    wrong = segment(text, around)
+    return wrong and f"{name}: {wrong}"
 
 
 def _cache24(name: str, kind: str, dot: str) -> Rule:
@@ -123,8 +113,7 @@ def _cache24(name: str, kind: str, dot: str) -> Rule:
             known = ",".join(sorted(n for n in ("default", "shmcb", "dbm", "memcache", "redis") if has_socache(n, around)))
             maybe = f"Maybe you need to load the appropriate socache module (mod_socache_{provider}?)"
             return f"{name}: '{provider}' {kind} cache not supported (known names: {known}){dot} {maybe}{dot}"
-        more = " or cache size missing after pathname with parenthesis"
-        return _segment(rest, name, more) if provider in ("shmcb", "default") and colon else None
+        return _told(name, rest, around) if provider in ("shmcb", "default") and colon else None
 
     return rule
 

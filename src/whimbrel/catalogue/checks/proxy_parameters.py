@@ -82,7 +82,7 @@ WORKER: dict[str, Test] = {
     "smax": _least(0, "Smax must be a positive number"), "timeout": _least(1, "Timeout must be at least one second"),
     "acquire": _milliseconds("Acquire timeout has wrong format", "Acquire must be at least one millisecond"),
     "iobuffersize": _buffer("IOBufferSize"), "receivebuffersize": _buffer("ReceiveBufferSize"), "keepalive": _switch("KeepAlive"),
-    "disablereuse": _switch("DisableReuse"), "enablereuse": _switch("EnableReuse"), "route": _short("Route"), "redirect": _short("Redirect"),
+    "disablereuse": _switch("DisableReuse"), "route": _short("Route"), "redirect": _short("Redirect"),
     "status": _status, "flushpackets": _choice("on off auto", "flushpackets must be on|off|auto"),
     "flushwait": _within(0, 1000, "flushwait must be <= 1000, or 0 for system default of 10 millseconds."),
     "ping": _milliseconds("Ping/Pong timeout has wrong format", "Ping/Pong timeout must be at least one millisecond"),
@@ -90,12 +90,13 @@ WORKER: dict[str, Test] = {
     "connectiontimeout": _milliseconds("Connectiontimeout has wrong format", "Connectiontimeout must be at least one millisecond."),
 }
 WORKER24: dict[str, Test] = {
-    **WORKER, **dict.fromkeys(("flusher", "upgrade", "responsefieldsize", "secret", "mapping"), _any), "addressttl": _address_ttl,
+    **WORKER, **dict.fromkeys(("flusher", "upgrade", "responsefieldsize", "secret", "mapping"), _any), "enablereuse": _switch("EnableReuse"),
+    "addressttl": _address_ttl,
 }
 BALANCER: dict[str, Test] = {
     "stickysession": _any, "nofailover": _switch("failover"), "timeout": _least(1, "timeout must be at least one second"),
-    "maxattempts": _least(0, "maximum number of attempts must be a positive number"), "scolonpathdelim": _switch("scolonpathdelim"), "lbmethod": _any,
-    "status": _status, "failonstatus": _codes,
+    "maxattempts": _least(0, "maximum number of attempts must be a positive number"), "scolonpathdelim": _switch("scolonpathdelim"),
+    "lbmethod": _choice("byrequests bytraffic bybusyness", "unknown lbmethod"), "status": _status, "failonstatus": _codes,
 }
 BALANCER24: dict[str, Test] = {
     **BALANCER, "lbmethod": _method, "failontimeout": _switch("failontimeout"), "forcerecovery": _switch("forcerecovery"), "nonce": _any,
@@ -126,8 +127,8 @@ def url_error(url: str, around: Around) -> str | None:
     scheme, slashes, rest = url.partition("://")
     if around.version == "2.2":
         return None if scheme.isalnum() and slashes else "URL must be absolute!"
-    host = rest.partition("/")[0]
+    host = rest.partition("/")[0].rpartition("@")[2]
     port = host.rpartition("]")[2].rpartition(":")[2] if ":" in host.rpartition("]")[2] else ""
-    if port and not port.isdigit() and "$" not in port:
+    if port and not port.removeprefix("-").isdigit() and "$" not in port:
         return f"Unable to parse URL: {url}"
     return None if scheme and slashes and host else f"URL must be absolute!: {url}"

@@ -159,23 +159,3 @@ def folder(name: str) -> Rule:
         return None if os.path.isdir(raw(path)) else f"{name}: directory '{path}' does not exist"
 
     return rule
-
-
-AUTHN = {
-    "file": "authn_file_module", "dbm": "authn_dbm_module", "dbd": "authn_dbd_module", "anon": "authn_anon_module", "ldap": "authnz_ldap_module",
-    "socache": "authn_socache_module",
-}
-SOCACHE = {"shmcb": "shmcb", "default": "shmcb", "dbm": "dbm", "memcache": "memcache", "redis": "redis", "dc": "dc"}
-
-
-def authn_provider(words: list[str], around: Around) -> str | None:
-    """The words are names of authn providers that a loaded module or an alias offers."""
-    for word in words:
-        if word not in around.providers and AUTHN.get(word) not in around.loaded:
-            return f"Unknown Authn provider: {word}"
-    return None
-
-
-def has_socache(name: str, around: Around) -> bool:
-    """Whether a loaded module offers the shared object cache *name*."""
-    return f"socache_{SOCACHE.get(name)}_module" in around.loaded

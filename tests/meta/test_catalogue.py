@@ -1,0 +1,58 @@
+"""What a module file declares is what the catalogue, and so httpd, has: name, shape, contexts, help text, no row missing and none too many."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import whimbrel.modules
+from whimbrel.catalogue import catalogue
+from whimbrel.directives.spec import AnyDirective, Args, Versions, Where
+from whimbrel.registry.module import Module
+
+VERSIONS = {"2.2": Versions.V22, "2.4": Versions.V24}
+CLASSES = Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES
+
+
+def modules() -> Iterator[Module]:
+    """Every `Module` of the package, once."""
+    seen: set[int] = set()
+    for info in pkgutil.walk_packages(whimbrel.modules.__path__, "whimbrel.modules."):
+        for value in vars(importlib.import_module(info.name)).values():
+            if isinstance(value, Module) and id(value) not in seen:
+                seen.add(id(value))
+                yield value
+
+
+def shape(args: str) -> str:
+    """AP_INIT_NO_ARGS stands in httpd's tables as RAW_ARGS."""
+    return "RAW_ARGS" if args == Args.NO_ARGS.name else args
+
+
+def contexts(where: int) -> int:
+    """The bits that decide: with one of the classes that the main server admits anyway RSRC_CONF changes nothing."""
+    return where | Where.RSRC_CONF if where & CLASSES else where
+
+
+def declared(module: Module, version: str) -> dict[str, tuple[str, str, int, str]]:
+    """The module's own rows for one version, by name."""
+    def row(d: AnyDirective) -> tuple[str, str, int, str]:
+        return d.name, shape(d.args.name), contexts(int(d.where)), d.help
+
+    return {d.name.lower(): row(d) for d in module.directives if d.versions & VERSIONS[version]}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rows_of_module_files(version: str) -> None:
+    wrong = []
+    for module in modules():
+        if not module.versions & VERSIONS[version]:
+            continue
+        rows = catalogue(version).module_rows(module.source)
+        listed = {r.name.lower(): (r.name, shape(r.args), contexts(r.where), r.help) for r in rows}
+        ours = declared(module, version)
+        wrong += [f"{module.source} {ours.get(n)} != {listed.get(n)}" for n in sorted(ours.keys() | listed.keys()) if ours.get(n) != listed.get(n)]
+    assert wrong == []
