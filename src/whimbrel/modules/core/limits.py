@@ -12,6 +12,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, atoi, not_in_limit22, own, strtol, strtol_prefix
+from whimbrel.registry.settings import UNSET
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
 LONG_MAX = (1 << 63) - 1
@@ -66,6 +67,15 @@ def ranges(name: str, default: int) -> Setter:
 def set_timeout(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
     """Timeout: whole seconds, whatever follows the digits."""
     conf.timeout = float(atoi(words[0]))
+
+
+def default_timeout(configuration: Any) -> None:
+    """Timeout is 300 seconds in 2.2 where nothing sets it."""
+    if configuration.dialect.version < (2, 4):
+        for server in configuration.servers():
+            conf = server.record(CoreServer)
+            if conf.timeout is UNSET:
+                conf.timeout = 300.0
 
 
 def set_recursion(_cmd: Command, conf: CoreServer, words: list[str]) -> None:

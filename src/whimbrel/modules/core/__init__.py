@@ -1,0 +1,56 @@
+"""The core and http modules: the tables of this package's files as two modules."""
+
+from __future__ import annotations
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.modules.core import (
+    access22,
+    content,
+    documents,
+    files,
+    handler,
+    http,
+    language,
+    limits,
+    log,
+    methods,
+    names,
+    overrides,
+    process,
+    sections,
+    servers,
+)
+from whimbrel.registry.module import Hook, Module, Order, Provider
+from whimbrel.registry.phases import FIXUPS, HANDLER, MAP_TO_STORAGE, TRANSLATE_NAME, TYPE_CHECKER
+
+CORE = Module(
+    name="core_module",
+    source="core.c",
+    folder_settings=CoreFolder,
+    server_settings=CoreServer,
+    directives=(
+        *sections.DIRECTIVES, *access22.DIRECTIVES, *language.DIRECTIVES, *servers.DIRECTIVES, *overrides.DIRECTIVES, *content.DIRECTIVES,
+        *documents.DIRECTIVES, *files.DIRECTIVES, *names.DIRECTIVES, *limits.DIRECTIVES, *log.DIRECTIVES, *process.DIRECTIVES, *http.DIRECTIVES,
+    ),
+    hooks=(
+        Hook(TRANSLATE_NAME, handler.make_translate, Order.REALLY_LAST),
+        Hook(TYPE_CHECKER, handler.make_type_checker, Order.REALLY_LAST),
+        Hook(FIXUPS, handler.make_override_type, Order.REALLY_FIRST),
+        Hook(HANDLER, handler.make_default_handler, Order.REALLY_LAST),
+    ),
+    providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),
+    post_config=(limits.default_timeout, names.copy_admins, http.register_methods, log.check_error_logs),
+)
+
+HTTP = Module(
+    name="http_module",
+    source="http_core.c",
+    server_settings=CoreServer,
+    directives=http.HTTP_DIRECTIVES,
+    hooks=(
+        Hook(MAP_TO_STORAGE, methods.make_trace, Order.MIDDLE),
+        Hook(MAP_TO_STORAGE, methods.make_options_star, Order.MIDDLE),
+    ),
+)
+
+__all__ = ["CORE", "HTTP"]

@@ -1,0 +1,227 @@
+"""What the core itself does with a request: document root, SetHandler and ForceType, and the file as an answer.
+
+Messages, levels and answers are those of httpd's default handler.  Manual: handler.html, mod/core.html.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from stat import S_ISDIR, S_ISREG
+from typing import Final
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.conditional import Condition, meets_conditions
+from whimbrel.http.dates import format_http
+from whimbrel.modules.core.etag import MICROSECONDS, make_etag
+from whimbrel.modules.core.methods import DELIVERED, options
+from whimbrel.modules.core.strings import Template, parse
+from whimbrel.octets import raw
+from whimbrel.registry.methods import INVALID
+from whimbrel.registry.module import Made, Reads, Scope
+from whimbrel.registry.phases import OK, Answer
+from whimbrel.request.body import FilePart
+from whimbrel.request.record import Request
+
+IN_MEMORY: Final = 64 * 1024
+DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
+FOLDER_TYPE: Final = "httpd/unix-directory"
+_GET, _POST, _OPTIONS = 0, 2, 5
+
+
+# translate_name ---------------------------------------------------------------------------------------------------------------------------------
+def make_translate(scope: Scope) -> Made:
+    """Document root and path make the file name; ServerPath is left out of it."""
+    old = scope.dialect.version < (2, 4)
+
+    def translate(r: Request) -> Answer:
+        if r.proxy:
+            return 403
+        uri = r.uri
+        if not uri.startswith("/") and uri != "*":
+            text = f"Invalid URI in request {r.the_request}" if old else f"Invalid URI in request '{uri}' {r.the_request}"
+            r.log("error", text, code="AH00126")
+            return 400
+        root = r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
+        name = joined(root, _below(uri, r.server.path))
+        if name is None:
+            r.log("error", f"Cannot map {r.the_request} to file", code="AH00127")
+            return 403
+        r.filename = r.canonical_filename = name
+        return OK
+
+    return Made(translate, Reads.HEAD)
+
+
+def _below(uri: str, server_path: str) -> str:
+    """What of the URL's path lies below ServerPath, or all of it."""
+    if server_path and uri.startswith(server_path):
+        rest = uri[len(server_path):]
+        if server_path.endswith("/") or not rest or rest.startswith("/"):
+            return rest
+    return uri
+
+
+def joined(root: str, path: str) -> str | None:
+    """*path* under *root*, canonical; None where ``..`` climbs out of the root (apr_filepath_merge)."""
+    if "//" not in path and "/." not in path and not path.startswith("."):
+        return root.rstrip("/") + "/" + path.lstrip("/") if path.strip("/") else root.rstrip("/") + "/"
+    kept: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            if not kept:
+                return None
+            kept.pop()
+        elif part not in ("", "."):
+            kept.append(part)
+    tail = "/" if not kept or path.endswith(("/", "/.", "/..")) else ""
+    return root.rstrip("/") + "/" + "/".join(kept) + (tail if kept else "")
+
+
+# type_checker, fixups -----------------------------------------------------------------------------------------------------------------------------
+def make_type_checker(_scope: Scope) -> Made:
+    """The last word on types: a folder is one, everything else stays as it is."""
+    def check(r: Request) -> Answer:
+        if r.content_type is None and r.info is not None and S_ISDIR(r.info.st_mode):
+            r.content_type = FOLDER_TYPE
+        return OK
+
+    return Made(check, Reads.HEAD | Reads.FILES)
+
+
+def make_override_type(scope: Scope) -> Made | None:
+    """ForceType, SetHandler and AcceptPathInfo, over whatever the modules found; None where none of them is set."""
+    conf = scope.folder(CoreFolder)
+    forced = None if conf.forced_type in (None, "none") else conf.forced_type
+    handler = None if conf.handler in (None, "none") else conf.handler
+    template = parse(conf.handler_expr) if conf.handler_expr is not None else None
+    accept = conf.accept_path_info
+    if forced is None and handler is None and template is None and accept == 2:
+        return None
+
+    def override(r: Request) -> Answer:
+        if forced is not None:
+            r.content_type = forced
+        wanted = handler if template is None else _expanded(template, r)
+        if wanted is not None:
+            r.handler = wanted
+        if r.used_path_info == 2:
+            r.used_path_info = accept
+        return OK
+
+    return Made(override, Reads.HEAD)
+
+
+def _expanded(template: Template, r: Request) -> str | None:
+    text = template.text(r)
+    return text if text and text != "none" else None
+
+
+# handler ------------------------------------------------------------------------------------------------------------------------------------------
+def make_default_handler(scope: Scope) -> Made:
+    """Answers with the file, after the request body was read and thrown away."""
+    missing = "info" if scope.dialect.ah_codes else "error"
+    limit = scope.folder(CoreFolder).limit_body
+    if limit < 0:
+        limit = DEFAULT_BODY_LIMIT if scope.dialect.ah_codes else 0
+
+    async def default_handler(r: Request) -> Answer:
+        r.allowed |= DELIVERED
+        if not r.body_in.ended or r.body_in.buffered:
+            await r.body_in.discard(limit)
+        if r.method_number in (_GET, _POST):
+            return deliver(r, missing)
+        if r.method_number == _OPTIONS:
+            return options(r)
+        if r.method_number == INVALID:
+            _log_invalid(r)
+            return 501
+        return 405
+
+    return Made(default_handler, Reads.HEAD | Reads.FILES, waits=True)
+
+
+def _log_invalid(r: Request) -> None:
+    if r.the_request[:1] == "\x16" and r.the_request[1:2] in ("\x02", "\x03"):
+        r.log("error", f"Invalid method in request {r.the_request} - possible attempt to establish SSL connection on non-SSL port", code="AH00134")
+    else:
+        r.log("error", f"Invalid method in request {r.the_request}", code="AH00135")
+
+
+def deliver(r: Request, missing: str) -> Answer:
+    """The file of *r* as its answer; *missing* is the level at which a file that isn't there is logged."""
+    info = r.info
+    if info is None:
+        r.log(missing, f"File does not exist: {r.filename}{r.path_info or ''}", code="AH00128")
+        return 404
+    if S_ISDIR(info.st_mode):
+        r.log(missing, f"Attempt to serve directory: {r.filename}", code="AH00129")
+        return 404
+    if r.path_info and r.used_path_info != 1:
+        r.log(missing, f"File does not exist: {r.filename}{r.path_info}", code="AH00130")
+        return 404
+    return _send(r)
+
+
+def _send(r: Request) -> Answer:
+    handle = _open(r)
+    if handle is None:
+        r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132")
+        return 403
+    info = os.fstat(handle)
+    if r.info is None or (info.st_mtime_ns, info.st_size, info.st_ino) != (r.info.st_mtime_ns, r.info.st_size, r.info.st_ino):
+        r.outside()
+    r.info = info
+    part = FilePart(handle, 0, info.st_size)
+    status = _describe(r, part)
+    if status != 200:
+        os.close(handle)
+        r.status = status
+        return OK if status == 304 or r.plan.dialect.ah_codes else status
+    if info.st_size > IN_MEMORY:
+        r.body.append(part)
+        return OK
+    r.body.append(part.read())
+    os.close(handle)
+    return OK
+
+
+def _open(r: Request) -> int | None:
+    """A descriptor of the file; None for what can't be opened, and for pipes and devices, which would make us wait."""
+    if r.info is None or r.filename is None or not S_ISREG(r.info.st_mode):
+        return None
+    try:
+        return os.open(raw(r.filename), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
+def _describe(r: Request, part: FilePart) -> int:
+    """Set the fields that tell of the file; the status that the request's conditions give."""
+    assert r.info is not None
+    conf = r.conf(CoreFolder)
+    mtime = r.info.st_mtime_ns // 1000
+    if r.mtime is None or r.mtime < mtime:
+        r.mtime = mtime
+    out = r.headers_out
+    set_last_modified(r)
+    tag = make_etag(r, part.read)
+    if tag is not None:
+        out.set("ETag", tag)
+    out.set("Accept-Ranges", "none" if conf.max_ranges == 0 else "bytes")
+    out.set("Content-Length", str(part.length))
+    if conf.content_md5:
+        out.set("Content-MD5", base64.b64encode(hashlib.md5(part.read(), usedforsecurity=False).digest()).decode())
+    old = not r.plan.dialect.ah_codes
+    met = meets_conditions(r.method, r.headers_in, tag, (r.mtime or 0) // MICROSECONDS, int(r.time), r.status, version22=old)
+    return 200 if met is Condition.OK else 304 if met is Condition.NOT_MODIFIED else 412
+
+
+def set_last_modified(r: Request) -> None:
+    """Last-Modified from `r.mtime`, never later than the request itself (ap_set_last_modified)."""
+    seconds = (r.mtime or 0) // MICROSECONDS
+    if seconds > r.time:
+        seconds = int(r.time)
+        r.outside()
+    r.headers_out.set("Last-Modified", format_http(seconds))

@@ -1,0 +1,79 @@
+"""OPTIONS and TRACE (httpd's http_core.c)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from whimbrel.config.core import CoreServer
+from whimbrel.http.chunked import BodyError
+from whimbrel.octets import raw
+from whimbrel.registry.methods import NAMES
+from whimbrel.registry.module import Made, Reads, Scope
+from whimbrel.registry.phases import DECLINED, DONE, OK, Answer
+from whimbrel.request.die import allow_value
+from whimbrel.request.record import Request
+
+_NUMBER = {name: number for number, name in enumerate(NAMES)}
+# What the default handler says it can do.
+DELIVERED = 1 << _NUMBER["GET"] | 1 << _NUMBER["OPTIONS"] | 1 << _NUMBER["POST"]
+_TRACE, _OPTIONS = _NUMBER["TRACE"], _NUMBER["OPTIONS"]
+TRACE_BODY_LIMIT = 65536
+
+
+def options(r: Request) -> Answer:
+    """An answer without a body that names the methods (ap_send_http_options)."""
+    if r.assbackwards:
+        return DECLINED
+    r.headers_out.set("Content-Length", "0")
+    r.headers_out.set("Allow", allow_value(r))
+    return OK
+
+
+def make_options_star(_scope: Scope) -> Made:
+    """OPTIONS * is answered at once, before anything is looked up."""
+    def options_star(r: Request) -> Answer:
+        if r.method_number != _OPTIONS or r.uri != "*":
+            return DECLINED
+        r.headers_out.set("Content-Length", "0")
+        return DONE
+
+    return Made(options_star, Reads.HEAD)
+
+
+def make_trace(scope: Scope) -> Made:
+    """TRACE gives the request's head back; with TraceEnable extended its body too (ap_send_http_trace)."""
+    mode = scope.server(CoreServer).trace_enable
+
+    async def trace(r: Request) -> Answer:
+        if r.method_number != _TRACE:
+            return DECLINED
+        first = r
+        while first.prev is not None:
+            first = first.prev
+        if mode == 0:
+            first.notes["error-notes"] = "TRACE denied by server configuration"
+            return 405
+        if mode != 2 and (not r.body_in.ended or r.body_in.buffered):
+            first.notes["error-notes"] = "TRACE with a request body is not allowed"
+            return 413
+        try:
+            body = await r.body_in.read_all(TRACE_BODY_LIMIT)
+        except BodyError as problem:
+            if problem.status == 413:
+                first.notes["error-notes"] = "Extended TRACE request bodies cannot exceed 64k\n"
+            return problem.status
+        r.content_type = "message/http"
+        r.stream = _echo(raw(_head(first)) + body)
+        r.outside()
+        return DONE
+
+    return Made(trace, Reads.HEAD, waits=True)
+
+
+def _head(r: Request) -> str:
+    lines = [f"{name}: {value}\r\n" for name, value in r.headers_in.items()]
+    return f"{r.the_request}\r\n{''.join(lines)}\r\n"
+
+
+async def _echo(data: bytes) -> AsyncIterator[bytes]:
+    yield data
