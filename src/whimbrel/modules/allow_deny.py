@@ -55,6 +55,7 @@ def by_method(cmd: Command, known: Any, value: R) -> dict[int, R]:
 
 
 def set_order(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+    """Order: which list is asked last, per method."""
     order = words[0].lower()
     if order not in (DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE):
         raise ConfigError("unknown order")
@@ -120,6 +121,7 @@ class Entries:
         self.waits = any(e.kind == "host" for e in entries)
 
     def tests(self, method: int) -> list[tuple[Test | None, list[str]]]:
+        """The compiled list for a method number."""
         found = self._by_method.get(method)
         if found is None:
             mine = [e for e in self._entries if e.methods >> method & 1]

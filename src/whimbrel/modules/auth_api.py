@@ -13,7 +13,9 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import CommandState
 from whimbrel.config.model import Layer
 from whimbrel.directives.command import Command
-from whimbrel.modules.string_values import Text
+from whimbrel.errors import ConfigError
+from whimbrel.modules.core.access22 import escape_quotes
+from whimbrel.modules.core.strings import NotAString, Template, parse
 from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request
@@ -93,8 +95,16 @@ def state_of(cmd: Command) -> CommandState:
 class AuthnCoreSettings:
     """Per-directory settings of mod_authn_core (2.4); the aliases belong to the server."""
 
-    auth_type: Text | None = setting(None)
-    auth_name: Text | None = setting(None)
+    auth_type: Template | None = setting(None)
+    auth_name: Template | None = setting(None)
+
+
+def compile_text(written: str, refusal: str) -> Template:
+    """A string expression; raises ConfigError with *refusal* and what is wrong."""
+    try:
+        return parse(written)
+    except NotAString as problem:
+        raise ConfigError(f"{refusal}: {problem}") from None
 
 
 def auth_type(scope: Scope) -> Callable[[Request], str | None]:
@@ -105,10 +115,11 @@ def auth_type(scope: Scope) -> Callable[[Request], str | None]:
     value = scope.folder(AuthnCoreSettings).auth_type
     if value is None:
         return lambda r: None
-    if value.constant is not None:
-        fixed = _not_none(value.constant)
-        return lambda r: fixed
-    return lambda r: _not_none(value.of(r))
+    constant = value.fixed
+    if constant is None:
+        return lambda r: _not_none(value.text(r))
+    fixed = _not_none(constant)
+    return lambda r: fixed
 
 
 def _not_none(kind: str) -> str | None:
@@ -123,21 +134,11 @@ def auth_name(scope: Scope) -> Callable[[Request], str | None]:
     value = scope.folder(AuthnCoreSettings).auth_name
     if value is None:
         return lambda r: None
-    if value.constant is not None:
-        fixed = escape_quotes(value.constant)
-        return lambda r: fixed
-    return lambda r: escape_quotes(value.of(r))
-
-
-def escape_quotes(text: str) -> str:
-    """A backslash before every double quote that has none (ap_escape_quotes)."""
-    out, escaped = [], False
-    for char in text:
-        if char == '"' and not escaped:
-            out.append("\\")
-        escaped = char == "\\" and not escaped
-        out.append(char)
-    return "".join(out)
+    constant = value.fixed
+    if constant is None:
+        return lambda r: escape_quotes(value.text(r))
+    fixed = escape_quotes(constant)
+    return lambda r: fixed
 
 
 def environment(r: Request, name: str) -> str | None:

@@ -17,6 +17,7 @@ from whimbrel.request.record import Request
 
 
 def set_satisfy(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+    """Satisfy, per method."""
     word = words[0].lower()
     if word not in ("all", "any"):
         raise ConfigError("Satisfy either 'any' or 'all'.")

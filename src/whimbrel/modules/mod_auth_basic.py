@@ -24,10 +24,11 @@ from whimbrel.modules.auth_api import (
     AuthnProvider,
     auth_name,
     auth_type,
+    compile_text,
 )
+from whimbrel.modules.core.strings import Template
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.setters import set_flag
-from whimbrel.modules.string_values import Text, compile_text, constant_text
 from whimbrel.octets import raw, text
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
@@ -36,7 +37,7 @@ from whimbrel.request.record import Request
 
 _MODULE = "auth_basic"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
-FakeUser = tuple[Text, Text]
+FakeUser = tuple[Template, Template]
 
 
 @dataclass(slots=True)
@@ -55,24 +56,19 @@ def add_provider(cmd: Command, record: AuthBasicSettings, words: list[str]) -> N
 
 
 def set_fake(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+    """AuthBasicFake: off, or expressions for user and password."""
     if words[0].lower() == "off":
         record.fake = None
         return
-    user = _fake_part(words[0], f"Could not parse fake username expression '{words[0]}'")
+    user = compile_text(words[0], f"Could not parse fake username expression '{words[0]}'")
     if len(words) == 1:
-        record.fake = (user, constant_text("password"))
+        record.fake = (user, Template(("password",)))
         return
-    record.fake = (user, _fake_part(words[1], f"Could not parse fake password expression associated to user '{words[0]}'"))
-
-
-def _fake_part(written: str, problem_with: str) -> Text:
-    try:
-        return compile_text(written)
-    except ConfigError as problem:
-        raise ConfigError(f"{problem_with}: {problem.reason}") from None
+    record.fake = (user, compile_text(words[1], f"Could not parse fake password expression associated to user '{words[0]}'"))
 
 
 def set_digest(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+    """AuthBasicUseDigestAlgorithm."""
     word = words[0].lower()
     if word not in ("off", "md5"):
         raise ConfigError(f"Invalid algorithm in AuthBasicUseDigestAlgorithm: {words[0]}")
@@ -208,10 +204,10 @@ def make_fake(scope: Scope) -> Made | None:
     user, password = fake
 
     def set_header(r: Request) -> Answer:
-        name = user.of(r)
+        name = user.text(r)
         if not name:
             return DECLINED
-        r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(f"{name}:{password.of(r)}"))))
+        r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(f"{name}:{password.text(r)}"))))
         return OK
 
     return Made(set_header)

@@ -14,9 +14,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import AuthnCoreSettings, AuthnProvider, auth_name, auth_type, state_of, under
+from whimbrel.modules.auth_api import AuthnCoreSettings, AuthnProvider, auth_name, auth_type, compile_text, state_of, under
 from whimbrel.modules.setters import global_only
-from whimbrel.modules.string_values import compile_text
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
@@ -33,10 +32,7 @@ class AuthnCoreServer:
 def set_text(field: str) -> Callable[[Command, AuthnCoreSettings, list[str]], None]:
     """A setter that keeps a string expression."""
     def apply(cmd: Command, record: AuthnCoreSettings, words: list[str]) -> None:
-        try:
-            setattr(record, field, compile_text(words[0]))
-        except ConfigError as problem:
-            raise ConfigError(f"Cannot parse expression '{words[0]}' in {cmd.name}: {problem.reason}") from None
+        setattr(record, field, compile_text(words[0], f"Cannot parse expression '{words[0]}' in {cmd.name}"))
 
     return apply
 

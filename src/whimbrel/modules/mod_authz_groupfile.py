@@ -14,10 +14,10 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
 from whimbrel.modules.auth_files import AuthFile, Groups, Unreadable, group_file
 from whimbrel.modules.core.access22 import applying, requirements
+from whimbrel.modules.core.strings import Template
 from whimbrel.modules.mod_authz_core.providers import require_text, require_words
 from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag
-from whimbrel.modules.string_values import Text
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting
@@ -53,10 +53,11 @@ def _groups_of_user(r: Request, file: AuthFile[Groups] | None, codes: tuple[str,
         return None
 
 
-def make_group(scope: Scope, _args: str, names: Text) -> Check:
+def make_group(scope: Scope, _args: str, names: Template) -> Check:
     """Users of one of the groups."""
     file = scope.folder(AuthzGroupFileSettings).file
-    fixed = None if names.constant is None else frozenset(w.lower() for w in require_words(names.constant))
+    constant = names.fixed
+    fixed = None if constant is None else frozenset(w.lower() for w in require_words(constant))
 
     def check(r: Request) -> int:
         if r.user is None:
@@ -64,7 +65,7 @@ def make_group(scope: Scope, _args: str, names: Text) -> Check:
         groups = _groups_of_user(r, file, ("AH01664", "AH01665"))
         if not groups:
             return DENIED
-        wanted = frozenset(w.lower() for w in require_words(names.of(r))) if fixed is None else fixed
+        wanted = frozenset(w.lower() for w in require_words(names.text(r))) if fixed is None else fixed
         return GRANTED if groups & wanted else DENIED
 
     return Check(check, _READS)

@@ -14,9 +14,9 @@ from whimbrel.modules.allow_deny import AllowDenySettings, compile_denied, direc
 from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check, client_address
 from whimbrel.modules.client_names import confirmed_name, in_domain
 from whimbrel.modules.core.access22 import auth_required, satisfies
+from whimbrel.modules.core.strings import Template
 from whimbrel.modules.mod_authz_core.providers import require_text, require_words
 from whimbrel.modules.networks import BadAddress, Networks, numeric_address, parse_written
-from whimbrel.modules.string_values import Text
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
 from whimbrel.request.record import Request
@@ -24,6 +24,7 @@ from whimbrel.request.record import Request
 
 # 2.4 ----------------------------------------------------------------------------------------------
 def parse_ip(_cmd: Command, args: str) -> Networks:
+    """The networks named."""
     words = require_words(args)
     if not words:
         raise ConfigError("'require ip' requires an argument")
@@ -42,7 +43,7 @@ def make_ip(_scope: Scope, _args: str, networks: Networks) -> Check:
     return Check(lambda r: GRANTED if client_address(r) in networks else DENIED, Reads.CLIENT)
 
 
-def make_host(_scope: Scope, args: str, domains: Text) -> Check:
+def make_host(_scope: Scope, args: str, domains: Template) -> Check:
     """Clients whose name, looked up in both directions, is or lies below one of the domains."""
     async def check(r: Request) -> int:
         name = await confirmed_name(r)
@@ -50,17 +51,17 @@ def make_host(_scope: Scope, args: str, domains: Text) -> Check:
             r.log("error", f"access check of '{args}' to {r.uri} failed, reason: unable to get the remote host name", code="AH01753",
                   module="authz_host")
             return DENIED
-        return GRANTED if any(in_domain(domain, name) for domain in require_words(domains.of(r))) else DENIED
+        return GRANTED if any(in_domain(domain, name) for domain in require_words(domains.text(r))) else DENIED
 
     return Check(check, Reads.CLIENT | Reads.OUTSIDE | Reads.HEAD, waits=True)
 
 
-def make_forward_dns(_scope: Scope, _args: str, names: Text) -> Check:
+def make_forward_dns(_scope: Scope, _args: str, names: Template) -> Check:
     """Clients whose address one of the names has."""
     async def check(r: Request) -> int:
         own = numeric_address(client_address(r))
         r.outside()
-        for name in require_words(names.of(r)):
+        for name in require_words(names.text(r)):
             if own in map(numeric_address, await r.engine.runtime.addresses_of(name)):
                 return GRANTED
         return DENIED

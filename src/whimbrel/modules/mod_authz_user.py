@@ -11,9 +11,9 @@ from typing import Any
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
 from whimbrel.modules.core.access22 import applying, requirements
+from whimbrel.modules.core.strings import Template
 from whimbrel.modules.mod_authz_core.providers import require_text, require_words
 from whimbrel.modules.setters import set_flag
-from whimbrel.modules.string_values import Text
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting
@@ -27,11 +27,12 @@ class AuthzUserSettings:
     authoritative: bool = setting(True)
 
 
-def make_user(_scope: Scope, _args: str, names: Text) -> Check:
+def make_user(_scope: Scope, _args: str, names: Template) -> Check:
     """The users named."""
-    if names.constant is None:
-        return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in require_words(names.of(r)) else DENIED)
-    known = frozenset(require_words(names.constant))
+    constant = names.fixed
+    if constant is None:
+        return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in require_words(names.text(r)) else DENIED)
+    known = frozenset(require_words(constant))
     return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else DENIED)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-_DIGITS_AND_DOTS = re.compile(r"[0-9.]*")
+_DIGITS_AND_DOTS = re.compile(r"[0-9.]+")
 _BITS = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
 _V4_IN_V6: Final = 0xFFFF
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}

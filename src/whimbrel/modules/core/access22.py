@@ -14,7 +14,6 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import escape_quotes
 from whimbrel.registry.module import Provider, Scope
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.record import Request
@@ -32,6 +31,7 @@ class Requirement:
 
 
 def require(cmd: Command, record: CoreFolder, words: list[str]) -> None:
+    """Require: keep the line with its methods."""
     parts = words[0].split(None, 1)
     rest = parts[1] if len(parts) > 1 else ""
     line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)))
@@ -39,6 +39,7 @@ def require(cmd: Command, record: CoreFolder, words: list[str]) -> None:
 
 
 def set_satisfy(cmd: Command, record: CoreFolder, words: list[str]) -> None:
+    """Satisfy, per method."""
     word = words[0].lower()
     if word not in ("all", "any"):
         raise ConfigError("Satisfy either 'any' or 'all'.")
@@ -52,6 +53,17 @@ def set_type(_cmd: Command, record: CoreFolder, words: list[str]) -> None:
 
 def set_name(_cmd: Command, record: CoreFolder, words: list[str]) -> None:
     record.auth_name = escape_quotes(words[0])
+
+
+def escape_quotes(text: str) -> str:
+    """A backslash before every double quote that has none (ap_escape_quotes)."""
+    out, escaped = [], False
+    for char in text:
+        if char == '"' and not escaped:
+            out.append("\\")
+        escaped = char == "\\" and not escaped
+        out.append(char)
+    return "".join(out)
 
 
 def satisfies(r: Request) -> str:

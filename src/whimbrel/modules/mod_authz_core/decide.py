@@ -18,26 +18,27 @@ _WORDS: Final = {DENIED: "denied", GRANTED: "granted", NEUTRAL: "neutral", GENER
 _MODULE: Final = "authz_core"
 
 
-def compile_rule(rule: Rule, scope: Scope, loud: bool) -> Check:
-    """*rule* as a check; *loud* where the error log wants every step (level debug)."""
+def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> Check:
+    """*rule* as a check; *loud* where the error log wants every step (level debug), *parent* is the operator of the container around it."""
     if rule.provider is not None:
         inner = rule.provider.make(scope, rule.args, rule.parsed)
     else:
-        inner = _container(rule.op, [compile_rule(child, scope, loud) for child in rule.children])
+        inner = _container(rule.op, [compile_rule(child, scope, loud, rule.op) for child in rule.children])
     if not rule.negate and not loud and rule.methods == -1:
         return inner
-    return _wrapped(rule, inner, loud)
+    return _wrapped(rule, inner, loud, GRANTED if parent == "and" else NEUTRAL)
 
 
-def _wrapped(rule: Rule, inner: Check, loud: bool) -> Check:
-    """A check of its methods only, negated and logged as the rule asks."""
+def _wrapped(rule: Rule, inner: Check, loud: bool, unconcerned: int) -> Check:
+    """A check of its methods only (*unconcerned* is the result for others), negated and logged as the rule asks."""
     fn: Any = inner.fn
 
     def concerned(r: Request) -> bool:
         if rule.methods >> r.method_number & 1:
             return True
         if loud:
-            r.log("debug", f"authorization result of {rule}: neutral (directive limited to other methods)", code="AH01625", module=_MODULE)
+            r.log("debug", f"authorization result of {rule}: {_WORDS[unconcerned]} (directive limited to other methods)", code="AH01625",
+                  module=_MODULE)
         return False
 
     def finish(r: Request, result: int) -> int:
@@ -48,9 +49,9 @@ def _wrapped(rule: Rule, inner: Check, loud: bool) -> Check:
         return result
 
     async def wait(r: Request) -> int:
-        return finish(r, await fn(r)) if concerned(r) else NEUTRAL
+        return finish(r, await fn(r)) if concerned(r) else unconcerned
 
-    return Check(wait if inner.waits else lambda r: finish(r, fn(r)) if concerned(r) else NEUTRAL, inner.reads | Reads.HEAD, inner.waits)
+    return Check(wait if inner.waits else lambda r: finish(r, fn(r)) if concerned(r) else unconcerned, inner.reads | Reads.HEAD, inner.waits)
 
 
 def _container(op: str, checks: list[Check]) -> Check:

@@ -10,8 +10,8 @@ from typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.words import words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check, environment, state_of
-from whimbrel.modules.string_values import Text, compile_text
+from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check, compile_text, environment, state_of
+from whimbrel.modules.core.strings import Template
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Provider, Reads, Scope
 from whimbrel.request.record import Request
@@ -23,15 +23,13 @@ def require_words(text: str) -> list[str]:
     return found[:found.index("")] if "" in found else found
 
 
-def require_text(_cmd: Command, args: str) -> Text:
+def require_text(_cmd: Command, args: str) -> Template:
     """The arguments as a string expression, for providers that expand variables on each request."""
-    try:
-        return compile_text(args)
-    except ConfigError as problem:
-        raise ConfigError(f"Cannot parse expression in require line: {problem.reason}") from None
+    return compile_text(args, "Cannot parse expression in require line")
 
 
 def parse_all(_cmd: Command, args: str) -> bool:
+    """"granted" or "denied" as a bool."""
     word = args.lower()
     if word not in ("granted", "denied"):
         raise ConfigError("Argument for 'Require all' must be 'granted' or 'denied'")
@@ -51,6 +49,7 @@ def make_env(_scope: Scope, args: str, _parsed: Any) -> Check:
 
 
 def parse_method(cmd: Command, args: str) -> int:
+    """The mask of the methods named."""
     mask, methods = 0, state_of(cmd).configuration.methods
     for name in require_words(args):
         number = methods.number(name)
