@@ -22,17 +22,7 @@ def place_request(r: Request, head: Head) -> Answer:
     r.expecting_100 = head.expect_continue
     if head.close or head.error is not None:
         r.env["nokeepalive"] = "1"
-    connection = r.connection
-    hosts = engine.configuration.hosts
-    if hosts is not None and hasattr(hosts, "default"):
-        r.server = hosts.default(connection.local_ip, connection.local_port)
-        if head.error is None or head.error.hooks:
-            found = hosts.select(connection.local_ip, connection.local_port, head.hostname, head.port, head.uri)
-            r.server = found.server
-            if found.path:
-                r.uri = r.uri[len(found.path) :] or "/"
-                if not r.uri.startswith("/"):
-                    r.uri = "/" + r.uri
+    _choose_server(r, head)
     r.plan = engine.world.root(r.server)
     for reason in head.notes:
         r.log(reason.level, _full(reason.text, reason.cause), code=reason.code)
@@ -44,6 +34,25 @@ def place_request(r: Request, head: Head) -> Answer:
         r.notes["error-notes"] = head.error.notes
     r.keep = False
     return head.error.status
+
+
+def _choose_server(r: Request, head: Head) -> None:
+    """The virtual host by address, then by name, then (without a name) by ServerPath, which is cut off the path."""
+    hosts = r.engine.configuration.hosts
+    if hosts is None:
+        return
+    candidates = hosts.find(r.connection.local_ip, r.connection.local_port)
+    r.server = candidates.server
+    if head.error is not None and not head.error.hooks:
+        return
+    if r.hostname:
+        r.server = candidates.by_name(r.hostname) or candidates.server
+        return
+    found = candidates.by_path(r.uri)
+    if found is not None:
+        r.server = found
+        rest = r.uri[len(found.path.rstrip("/")) :]
+        r.uri = rest or "/"
 
 
 def _full(text: str, cause: str) -> str:

@@ -10,7 +10,7 @@ import os
 from functools import lru_cache
 
 from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder, CoreServer
-from whimbrel.request.htaccess import HtaccessRefused
+from whimbrel.config.htaccess import HtaccessError
 from whimbrel.config.model import Section
 from whimbrel.http.url import merge_slashes
 from whimbrel.regex import Regex, compile_regex
@@ -175,8 +175,10 @@ class _Descent:
         r = self.r
         try:
             layer = r.engine.htaccess.layer(r, folder)
-        except HtaccessRefused as problem:
-            r.log(problem.level, problem.text, code=problem.code)
+        except HtaccessError as problem:
+            r.log(problem.level, f"{problem.cause}: {problem.log}" if problem.cause else problem.log, code=problem.code)
+            if problem.note:
+                r.notes["error-notes"] = problem.note
             return problem.status
         if layer is not None:
             r.plan = r.plan.plus(layer)
