@@ -7,7 +7,7 @@ import socket
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
 from whimbrel.catalogue.checks.proxy_parameters import parameter, url_error
-from whimbrel.catalogue.checks.rules import Around, Rule, between, compiles, one_of, only, split, when
+from whimbrel.catalogue.checks.rules import Around, Rule, between, compiles, one_of, only, split, unresolved, when
 
 PAIR = "Invalid ProxyPass|ProxyPassMatch parameter. Parameter must be in the form 'key=value'."
 BUFFER = "{} must be >= 512 bytes, or 0 for system default."
@@ -116,14 +116,14 @@ def _connect22(words: list[str], around: Around) -> str | None:
 
 
 def _address(words: list[str], around: Around) -> str | None:
-    """An address in any of inet_aton's forms, a path, or a host name, which only the name service can judge."""
+    """An address in any of inet_aton's forms, a path, or a host name, which the name service judges."""
     numeric = re.fullmatch(r"[0-9.]+|0[xX][0-9a-fA-F]+", words[0])
     try:
         if numeric:
             socket.inet_aton(words[0])
     except OSError:
         return "ProxySourceAddress invalid value"
-    return None if numeric or re.fullmatch(r"/.*|[\w.:-]+", words[0]) else "ProxySourceAddress invalid value"
+    return None if numeric or words[0].startswith("/") or not unresolved(words[0]) else "ProxySourceAddress invalid value"
 
 
 def _buffer(name: str) -> Rule:

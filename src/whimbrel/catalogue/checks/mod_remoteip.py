@@ -1,4 +1,4 @@
-"""mod_remoteip's argument rules, as far as they need no name service."""
+"""mod_remoteip's argument rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import Around, Rule, unresolved
 from whimbrel.octets import raw
 
 MASK, ADDRESS = "The specified network mask is invalid.", "The specified IP address is invalid."
@@ -46,7 +46,8 @@ def _proxy(name: str) -> Rule:
             return f"RemoteIP: Error parsing IP {word} ({wrong} error) for {name}"
         if wrong == "" and "/" in word:
             return f"RemoteIP: Error parsing IP {word} the subnet /{word.partition('/')[2]} is invalid for {name}"
-        return None
+        lost = unresolved(word) if wrong == "" else ""
+        return f"RemoteIP: Error parsing IP {word} ({lost} error) for {name}" if lost else None
 
     return rule
 

@@ -6,6 +6,7 @@ In messages ``{0}``, ``{1}`` ... stand for the words.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -115,6 +116,17 @@ def whole(message: str, low: int = 0) -> Rule:
 def duration(message: str) -> Rule:
     """The first word is a time with or without unit (ap_timeout_parameter_parse)."""
     return when(lambda words, around: timeout(words[0], around.version) is None, message)
+
+
+def unresolved(name: str) -> str:
+    """Why the name service does not know the host *name*, in the system's words; "" when it does.  httpd asks it while it reads, too."""
+    try:
+        socket.getaddrinfo(name, None)
+    except socket.gaierror as problem:
+        return str(problem.strerror)
+    except (OSError, UnicodeError):
+        return "Name or service not known"
+    return ""
 
 
 def short_time(name: str) -> Rule:
