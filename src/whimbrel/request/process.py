@@ -119,14 +119,15 @@ async def _check_access(r: Request) -> Answer:
         return await _check_access_22(r)
     satisfies = r.plan.provider("access", "satisfies")
     answer = await run_phase(r, ACCESS_CHECKER)
-    if satisfies is not None and satisfies(r) == "any":
+    either = satisfies is not None and satisfies(r) == "any"
+    if either:
         if answer == OK:
             return OK
     elif answer != OK:
         return _config_error(r, answer, "check access")
     answer = await run_phase(r, ACCESS_CHECKER_EX)
     if answer == DECLINED:
-        return await _check_user(r)
+        return await _check_user(r, "AH00028" if either else "AH00027")
     return OK if answer == OK else _config_error(r, answer, "check access")
 
 
@@ -147,7 +148,7 @@ async def _check_access_22(r: Request) -> Answer:
     return await _check_user(r)
 
 
-async def _check_user(r: Request) -> Answer:
+async def _check_user(r: Request, missing: str = "") -> Answer:
     old = r.plan.dialect.access_in_core
     answer = await run_phase(r, CHECK_USER_ID)
     if answer != OK:
@@ -157,7 +158,7 @@ async def _check_user(r: Request) -> Answer:
         return _config_error(r, answer, words if old else "check user")
     if r.user is None and not old:
         text = f"No authentication done but request not allowed without authentication for {r.uri}. Authentication not configured?"
-        r.log("error", text, code="AH00027")
+        r.log("error", text, code=missing)
         return _config_error(r, 500, "check user")
     answer = await run_phase(r, AUTH_CHECKER)
     if answer != OK:

@@ -123,10 +123,11 @@ def _regex_directories(r: Request) -> None:
 class _Descent:
     """One way down the file system, folder by folder; *path* grows, *rest* is what lies beyond it."""
 
-    __slots__ = ("index", "info", "path", "plain", "r", "rest")
+    __slots__ = ("index", "info", "known", "path", "plain", "r", "rest")
 
     def __init__(self, r: Request, path: str) -> None:
         self.r, self.path, self.rest, self.info = r, "/", path[1:], r.info
+        self.known = r.info is not None
         self.plain = r.engine.plain_directories(r.server)
         self.index = 0
 
@@ -144,11 +145,11 @@ class _Descent:
                 self.path, self.rest = folder, ""
                 return OK
             self.path, self.rest = folder + name, slash + beyond
-            if self.info is None or not self._trusted():
+            if not self.known or not self._trusted():
                 answer, found = self._look(self.path)
                 if answer != OK:
                     return answer
-                if self.info is None or not self.rest.strip("/"):
+                if not self.known:
                     self.info = found
                 if not is_folder(found):
                     return OK
