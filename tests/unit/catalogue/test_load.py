@@ -118,6 +118,38 @@ def test_contexts(version: str) -> None:
     assert len(seen) > 14 and sum(seen.values()) > 2500
 
 
+CLASSES = {"AuthConfig": Where.OR_AUTHCFG, "FileInfo": Where.OR_FILEINFO, "Indexes": Where.OR_INDEXES, "Limit": Where.OR_LIMIT,
+           "Options": Where.OR_OPTIONS}
+"""The words of AllowOverride; the recorded cases name a folder after the one that is in force there, without such a folder it is All."""
+
+
+def htaccess_files(case: dict[str, Any]) -> Iterator[tuple[str, Where, str]]:
+    """Each .htaccess file of a recorded case: its path below the document root, what is allowed in it, the first directive."""
+    for name, content in case["files"].items():
+        match = re.match(r"htdocs/((?:(\w+)/)?\w+/\.htaccess)$", name)
+        first = re.match(r"\s*(<?\w+)", content if isinstance(content, str) else content.get("text", ""))
+        if match and first and (match[2] is None or match[2] in CLASSES):
+            yield match[1], CLASSES.get(match[2], Where.OR_ALL), first[1]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_htaccess_classes(version: str) -> None:
+    """Every recorded "X not allowed here" of a .htaccess file follows from the bits, and so does its absence."""
+    seen: Counter[bool] = Counter()
+    with lzma.open(CASES / "config-htaccess.jsonl.xz", "rt", encoding="utf-8") as file:
+        found = [c for c in map(json.loads, file) if re.match(r"\.htaccess (with AllowOverride All|under one override class)", c["title"])]
+    for case in (c for c in found if version in c["answers"] and c["answers"][version]["started"]):
+        log = case["answers"][version]["error_log"]
+        log = log if isinstance(log, str) else "\n".join(log)
+        for path, allowed, name in htaccess_files(case):
+            known = rows(name, case, version)
+            if known and f"/{path}: Invalid command" not in log:
+                told = re.search(rf"/{re.escape(path)}: {re.escape(name)} not allowed here", log, re.IGNORECASE) is not None
+                assert told == (not any(row.where & allowed for row in known)), (case["id"], path)
+                seen[told] += 1
+    assert min(seen.values()) > 300
+
+
 def count_error(row: Row, text: str, version: str) -> str | None:
     """The message about the number of words of *text*, or None."""
     try:
