@@ -5,7 +5,7 @@ from __future__ import annotations
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.http.error_page import Page, error_page
 from whimbrel.registry.methods import NAMES
-from whimbrel.registry.phases import DONE, INSERT_ERROR_FILTER, NOTE_AUTH_FAILURE, OK, Answer
+from whimbrel.registry.phases import DONE, INSERT_ERROR_FILTER, OK, Answer
 from whimbrel.request.process import run_phase
 from whimbrel.request.record import Request
 
@@ -30,16 +30,9 @@ async def die(r: Request, status: int, already: int = 200) -> Answer:
         document = error_document(r, status)
     if already == 200 or first is r:
         r.status = status
-    if status == 401:
-        await _note_failure(r)
     if document is not None and not document.startswith('"'):
         return await _redirected(r, first, document)
     return await send_error(first, recursive)
-
-
-async def _note_failure(r: Request) -> None:
-    if r.err_headers_out.get("WWW-Authenticate") is None:
-        await run_phase(r, NOTE_AUTH_FAILURE)
 
 
 async def _redirected(r: Request, first: Request, document: str) -> Answer:

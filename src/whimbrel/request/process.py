@@ -19,6 +19,7 @@ from whimbrel.registry.phases import (
     HEADER_PARSER,
     INSERT_FILTER,
     MAP_TO_STORAGE,
+    NOTE_AUTH_FAILURE,
     OK,
     TRANSLATE_NAME,
     TYPE_CHECKER,
@@ -63,6 +64,8 @@ async def process(r: Request) -> Answer:
             return answer
     answer = await _check_access(r)
     if answer != OK:
+        if answer == 401:
+            await run_phase(r, NOTE_AUTH_FAILURE)
         return answer
     answer = await run_phase(r, TYPE_CHECKER)
     if answer != OK:

@@ -9,7 +9,7 @@ import errno
 import os
 from functools import lru_cache
 
-from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder, CoreServer
+from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder
 from whimbrel.config.htaccess import HtaccessError
 from whimbrel.config.model import Section
 from whimbrel.http.url import merge_slashes
@@ -24,9 +24,7 @@ def walk_location_and_if(r: Request) -> None:
     """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the request's settings."""
     locations = r.server.locations
     if locations and r.uri:
-        uri = r.uri
-        if not r.plan.dialect.merge_slashes or r.server_conf(CoreServer).merge_slashes:
-            uri = merge_slashes(uri)
+        uri = merge_slashes(r.uri)
         plan = r.plan
         for section in locations:
             if _location_matches(r, section, uri):

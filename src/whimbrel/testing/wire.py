@@ -8,7 +8,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.http.chunked import BodyError, ChunkedBody
 from whimbrel.http.head import Ending, Head, HeadLimits, HeadRules, read_head
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, RequestBody
+from whimbrel.request.body import FilePart, RequestBody, Stream
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
 from whimbrel.request.record import Connection
@@ -70,16 +70,20 @@ class Client:
     def _answer(self, head: Head, body: RequestBody) -> bytes:
         answer: Answer = completed(self.engine.respond(self.connection, head, body))
         payload = b"".join(_bytes(part) for part in answer.parts)
+        if answer.stream is not None:
+            payload += completed(_all_of(answer.stream))
         sent = len(payload)
         if answer.framing is Framing.CHUNKED:
             payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + b"0\r\n\r\n"
-        if answer.stream is not None:
-            raise ValueError("an answer that streams needs a loop")
         out = answer.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
         answer.sent(sent)
         self.connection.served += 1
         self.closed = answer.close
         return out
+
+
+async def _all_of(stream: Stream) -> bytes:
+    return b"".join([piece async for piece in stream])
 
 
 def _bytes(part: bytes | FilePart) -> bytes:
