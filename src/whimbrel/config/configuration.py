@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreFolder, Options
+from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreFolder, CoreServer, Options
 from whimbrel.config.loaded import LoadedModules
 from whimbrel.config.model import Included, Server, ServerSpec, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
@@ -15,6 +15,9 @@ from whimbrel.directives.spec import Versions
 from whimbrel.errors import Place
 from whimbrel.registry.methods import Methods
 from whimbrel.registry.module import Module
+from whimbrel.registry.settings import UNSET
+
+LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")
 
 if TYPE_CHECKING:
     from whimbrel.config.hosts import Hosts
@@ -73,6 +76,13 @@ class Configuration:
         *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands before the code.
         """
         self.messages.append(StartMessage(text, code, level, module, place, cause))
+
+    def main_logs(self, level: str) -> bool:
+        """Whether the main server's LogLevel, as set so far, lets messages of *level* through."""
+        record = self.main.records.get(CoreServer)
+        levels = {} if record is None or record.log_level is UNSET else record.log_level
+        own: int = levels.get("", LEVELS.index("warn"))
+        return LEVELS.index(level) <= own
 
     def prepare_defaults(self, server: Server) -> None:
         """The Options that a server starts with: 2.2 all but MultiViews, 2.4 FollowSymLinks."""

@@ -78,6 +78,8 @@ class CommandState(Command):
         return self.configuration.loaded(module)
 
     def within(self, *containers: str) -> Node | None:
+        if self.row is not None and self.row.exec_on_read:
+            return None  # httpd knows no parents yet while it reads
         wanted = {name.lower() for name in containers}
         return next((node for node in self.node.enclosing() if node.name.lower() in wanted), None)
 

@@ -99,6 +99,7 @@ class Hosts:
         self._heads: dict[int, int] = {}
         self._by_address: dict[str, list[Chain]] = {}
         self._found: dict[tuple[str, int], Candidates] = {}
+        self._quiet = self.old and not configuration.main_logs("warn")
         if self.old:
             self._add_name_virtual_hosts()
         for server in reversed(configuration.virtual_hosts):
@@ -195,12 +196,17 @@ class Hosts:
         chain.server = server
 
     # 2.2 --------------------------------------------------------------------------------------
+    def _warn(self, text: str) -> None:
+        """A warning to the main server's log, which has its LogLevel by now."""
+        if not self._quiet:
+            self.configuration.warn(text)
+
     def _add_default_22(self, server: Server, address: Address) -> None:
         chain = self._default(address.port)
         if chain is not None and self._add_name_22(chain, server, address):
             return
         if chain is not None and chain.address.port != 0:
-            self.configuration.warn(f"_default_ VirtualHost overlap on port {address.port}, the first has precedence")
+            self._warn(f"_default_ VirtualHost overlap on port {address.port}, the first has precedence")
         self.defaults.insert(0, Chain(address, server))
 
     def _add_address_22(self, server: Server, address: Address) -> None:
@@ -209,7 +215,7 @@ class Hosts:
             self._new_chain(server, address)
         elif not self._add_name_22(chain, server, address):
             old = chain.address
-            self.configuration.warn(
+            self._warn(
                 f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost {old.written}:{old.port}, "
                 "the first has precedence, perhaps you need a NameVirtualHost directive")
             chain.address, chain.server = address, server
@@ -236,7 +242,7 @@ class Hosts:
         for chain in list(chains):
             if chain.server is None:
                 address = chain.address
-                self.configuration.warn(f"NameVirtualHost {address.written}:{address.port} has no VirtualHosts")
+                self._warn(f"NameVirtualHost {address.written}:{address.port} has no VirtualHosts")
                 chains.remove(chain)
 
 

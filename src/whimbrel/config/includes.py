@@ -158,11 +158,9 @@ class Includer:
         """Read one file where the Include stands."""
         try:
             data = read_regular(path)
-        except FileNotFoundError as problem:
-            if self.optional:
-                return
-            raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None
         except OSError as problem:
+            if self.optional and isinstance(problem, (FileNotFoundError, NotADirectoryError)):
+                return
             if isinstance(problem, NotRegular):
                 self.configuration.warn(f"Access to file {path} denied by server: not a regular file", code="AH00554", level="error")
             raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None

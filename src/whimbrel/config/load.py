@@ -66,6 +66,8 @@ def _checker(row: CatalogueRow, version: str) -> Callable[[Command, Any, list[st
         refused = refusal(row, spot(command), version) if row.outside else None
         if refused:
             raise ConfigError(refused)
+        if row.name[0] == "<" and ">" not in command.node.args:
+            raise ConfigError(f"{row.name}> directive missing closing '>'")
         if row.name in ("<Proxy", "<ProxyMatch"):
             state_of(command).execute_in(Layer(SectionKind.SERVER), command.node.args, IN_SECTION)
         elif row.name[0] == "<":
@@ -161,8 +163,12 @@ def complete(configuration: Configuration) -> Configuration:
     configuration.hosts = Hosts(configuration)
     configuration.hosts.drop_unused()
     for module in configuration.modules.modules:
-        for step in module.post_config:
+        for step in module.check_config:
             step(configuration)
+    if not configuration.options.check_only:
+        for module in configuration.modules.modules:
+            for step in module.post_config:
+                step(configuration)
     return configuration
 
 

@@ -277,14 +277,14 @@ _PREFORK_22: tuple[AnyDirective, ...] = (
 _HEAD = (*_LISTENING[:2], LISTEN, *_LISTENING[2:])
 
 EVENT = Module(
-    name="mpm_event_module", source="event.c", versions=Versions.V24, post_config=(checked_by(_EVENT),),
+    name="mpm_event_module", source="event.c", versions=Versions.V24, check_config=(checked_by(_EVENT),),
     directives=(*_HEAD, *_THREADED, *_ASYNC, *_GRACEFUL),
 )
 WORKER = Module(
-    name="mpm_worker_module", source="worker.c", versions=Versions.V24, post_config=(checked_by(_WORKER),),
+    name="mpm_worker_module", source="worker.c", versions=Versions.V24, check_config=(checked_by(_WORKER),),
     directives=(*_HEAD, *_THREADED, *_GRACEFUL),
 )
 PREFORK = Module(
-    name="mpm_prefork_module", source="prefork.c", post_config=(check_prefork,),
+    name="mpm_prefork_module", source="prefork.c", check_config=(check_prefork,),
     directives=(*_PREFORK_22[:3], *_HEAD, *_PREFORK_24, *_PREFORK_22[3:], *_GRACEFUL),
 )

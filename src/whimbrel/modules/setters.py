@@ -52,7 +52,7 @@ def check_context(cmd: Command, forbidden: Not) -> None:
 def _misplaced(cmd: Command, forbidden: Not) -> str:
     if forbidden & Not.VIRTUALHOST and cmd.in_virtual_host:
         return "<VirtualHost> section"
-    if forbidden & Not.LIMIT and cmd.methods != -1:
+    if cmd.methods != -1 and forbidden & (Not.LIMIT if cmd.dialect.version < (2, 4) else Not.DIR_CONTEXT):
         return "<Limit> section" if cmd.dialect.version < (2, 4) else "<Limit> or <LimitExcept> section"
     if forbidden & Not.HTACCESS and cmd.in_htaccess:
         return "htaccess files"

@@ -110,8 +110,8 @@ class Finished(Protocol):
 class Module:
     """One httpd module.
 
-    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name (``mod_dir.c``).  *post_config* steps run once
-    the configuration is complete and raise ConfigError or StartError.  *guarded* names directives that are accepted but stop a start, since
+    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name (``mod_dir.c``).  *check_config* steps run once
+    the configuration is complete, *post_config* steps after them and not under -t; both raise ConfigError or StartError.  *guarded* names directives that are accepted but stop a start, since
     they have no behaviour here yet.
     """
 
@@ -123,5 +123,6 @@ class Module:
     hooks: tuple[Hook, ...] = ()
     providers: tuple[Provider, ...] = ()
     versions: Versions = Versions.BOTH
+    check_config: tuple[Callable[[Any], None], ...] = ()
     post_config: tuple[Callable[[Any], None], ...] = ()
     guarded: frozenset[str] = frozenset()

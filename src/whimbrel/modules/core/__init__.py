@@ -39,7 +39,7 @@ CORE = Module(
         Hook(HANDLER, handler.make_default_handler, Order.REALLY_LAST),
     ),
     providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),
-    post_config=(limits.default_timeout, names.copy_admins, http.register_methods, log.check_error_logs),
+    check_config=(limits.default_timeout, names.copy_admins, http.register_methods, log.check_error_logs),
 )
 
 HTTP = Module(

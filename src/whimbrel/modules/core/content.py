@@ -9,6 +9,7 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
+from whimbrel.modules.core.log import allows
 from whimbrel.modules.core.strings import check_expression
 from whimbrel.modules.setters import not_in_limit22, own, set_flag, set_lower, set_text
 
@@ -21,7 +22,7 @@ def set_default_charset(_cmd: Command, conf: CoreFolder, words: list[str]) -> No
 def set_default_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     """DefaultType: without effect in 2.4, which warns of everything but ``none``."""
     conf.default_type = words[0].lower()
-    if not cmd.dialect.default_type and words[0].lower() != "none":
+    if not cmd.dialect.default_type and words[0].lower() != "none" and allows(cmd, "warn"):
         cmd.warn(f"Ignoring deprecated use of DefaultType in line {cmd.place.line} of {cmd.place.path}.", code="AH00117")
 
 

@@ -65,6 +65,13 @@ def _level(word: str, prefix: str) -> int:
     return level
 
 
+def allows(cmd: Command, level: str) -> bool:
+    """Whether a message of the core is printed while the configuration is read: a virtual host has no level before its own LogLevel."""
+    levels = own(cmd.server(CoreServer), "log_level", dict)
+    limit: int = levels.get("core", levels.get("", -1 if cmd.in_virtual_host else DEFAULT_LEVEL))
+    return LEVELS[level] <= limit
+
+
 def _core_level(cmd: Command) -> int:
     levels = own(cmd.server(CoreServer), "log_level", dict)
     found: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
@@ -165,5 +172,5 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     Directive(name="LogLevel", args=Args.ITERATE, where=Where.ACCESS_CONF | Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
               apply=set_log_level, help="Level of verbosity in error logging"),
     Directive(name="LogLevel", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, versions=Versions.V22,
-              apply=outside(Not.LIMIT, set_log_level), help="Level of verbosity in error logging"),
+              apply=outside(Not.LIMIT, set_log_level_22), help="Level of verbosity in error logging"),
 )

@@ -170,6 +170,9 @@ def set_allow_override_list(command: Command, conf: CoreFolder, words: list[str]
 
 
 def _useless(command: Command, text: str, code: str) -> None:
+    """Warn about a place without effect.  In a virtual host httpd logs this to the host's error log, which isn't open yet: nobody sees it."""
+    if command.in_virtual_host:
+        return
     try:
         check_context(command, Not.LOCATION | Not.FILES)
     except ConfigError:

@@ -15,6 +15,6 @@ from whimbrel.registry.phases import ACCESS_CHECKER_EX, AUTH_CHECKER
 
 MODULE = Module(
     name="authz_core_module", source="mod_authz_core.c", versions=Versions.V24, folder_settings=AuthzCoreSettings, server_settings=AuthzCoreServer,
-    directives=DIRECTIVES, providers=PROVIDERS, post_config=(check_trees,),
+    directives=DIRECTIVES, providers=PROVIDERS, check_config=(check_trees,),
     hooks=(Hook(ACCESS_CHECKER_EX, make_before, Order.LAST), Hook(AUTH_CHECKER, make_after, Order.LAST)),
 )

@@ -83,7 +83,9 @@ def container(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None
     op, negate = _CONTAINERS[cmd.name]
     inner = Rule(op=op, negate=negate)
     outer, record.section = record.section, inner
+    allowed, cmd.override = cmd.override, Where.OR_AUTHCFG
     cmd.execute(cmd.node.children, methods=cmd.methods & _LIMITED)
+    cmd.override = allowed
     record.section = outer
     if not inner.children:
         raise ConfigError(f"{inner} directive contains no authorization directives")
