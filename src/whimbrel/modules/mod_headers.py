@@ -1,8 +1,8 @@
 """mod_headers: change the headers of requests and of answers.
 
-Manual: mod/mod_headers.html.  RequestHeader works in the fix-up phase.  Header is an output filter: of an ordinary answer it changes the table for all
-answers (``always``) and then the one for successful answers (``onsuccess``, the default), of an error page only the first.  ``early`` lines work on the
-server's own settings as soon as the request has been read.
+Manual: mod/mod_headers.html.  RequestHeader works in the fix-up phase.  Header is an output filter: of an ordinary answer it changes the table
+for all answers (``always``) and then the one for successful answers (``onsuccess``, the default), of an error page only the first.  ``early``
+lines work on the server's own settings as soon as the request has been read.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def load_types(finished: Any) -> None:
         server.conf(MimeServer).types = types
 
 
-# Finding ----------------------------------------------------------------------------------------------------------------------------------------------
+# Finding ------------------------------------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a file's name says.  *others* are the parts of the name that say nothing, None where no part says anything."""
@@ -165,8 +165,8 @@ def look_at(name: str, conf: MimeSettings, types: dict[str, str]) -> Found:
         known = known or found
         if not found:
             others.append(extension)
-    filters = [tuple(f for f in ";".join(lists[w]).split(";") if f) for w in ("input_filters", "output_filters")]
-    return Found(kind, charset, tuple(lists["encoding"]), tuple(lists["language"]), handler, *filters, tuple(others) if known else None)
+    ins, outs = (tuple(f for f in ";".join(lists[w]).split(";") if f) for w in ("input_filters", "output_filters"))
+    return Found(kind, charset, tuple(lists["encoding"]), tuple(lists["language"]), handler, ins, outs, tuple(others) if known else None)
 
 
 _MEDIA = re.compile(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*")

@@ -1,0 +1,221 @@
+"""The listing as HTML: as a list, as preformatted columns, as a table."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from whimbrel.http.url import escape_html, escape_path
+from whimbrel.modules.mod_autoindex.entries import Entry, special
+from whimbrel.modules.mod_autoindex.settings import DESCRIPTION_WIDTH, FIT, NAME_WIDTH, AutoindexSettings, Opt
+
+DOCTYPE_24 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n'
+DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
+DOCTYPE_XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
+NO_DATE = " " * 19
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a listing is shown: the settings, the options of this request, how it is sorted, what its sort links carry on."""
+
+    conf: AutoindexSettings
+    options: Opt
+    key: str
+    descending: bool
+    carried: str
+    new: bool
+
+    @property
+    def end(self) -> str:
+        """What ends an empty element."""
+        return " />" if self.options & Opt.XHTML else ">"
+
+
+def preamble(look: Look, title: str) -> str:
+    """Everything up to <body>; *title* is escaped."""
+    conf = look.conf
+    if look.options & Opt.XHTML:
+        out = DOCTYPE_XHTML + '<html xmlns="http://www.w3.org/1999/xhtml">\n <head>\n  <title>Index of '
+    else:
+        out = (DOCTYPE_24 if look.new else DOCTYPE_22) + "<html>\n <head>\n  <title>Index of "
+    out += f"{title}</title>\n"
+    if conf.style_sheet is not None:
+        out += f'  <link rel="stylesheet" href="{conf.style_sheet}" type="text/css"{look.end}\n'
+    return f"{out}{conf.head_insert or ''} </head>\n <body>\n"
+
+
+def heading(look: Look, title: str) -> str:
+    """The <h1>."""
+    return f'  <h1 id="indextitle">Index of {title}</h1>\n' if look.options & Opt.XHTML else f"<h1>Index of {title}</h1>\n"
+
+
+def size_text(size: int) -> str:
+    """Four characters: ``  1 ``, ``2.0K``, `` 20K``, ``  - `` (apr_strfsize)."""
+    if size < 0:
+        return "  - "
+    if size < 973:
+        return f"{size:3d} "
+    unit = 0
+    while True:
+        size, rest = divmod(size, 1024)
+        if size >= 973:
+            unit += 1
+            continue
+        letter = "KMGTPE"[unit]
+        if size < 9 or (size == 9 and rest < 973):
+            tenth = (rest * 5 + 256) // 512
+            return f"{size + 1}.0{letter}" if tenth >= 10 else f"{size}.{tenth}{letter}"
+        return f"{size + (rest >= 512):3d}{letter}"
+
+
+def shortened(text: str, width: int, options: Opt, given: bool) -> str:
+    """A description cut at *width* characters, tags not counted and entities as one; it gains the room of columns that aren't shown."""
+    left = width
+    if not given:
+        left += 6 * bool(options & Opt.SUPPRESS_ICON) + 19 * bool(options & Opt.SUPPRESS_MODIFIED) + 7 * bool(options & Opt.SUPPRESS_SIZE)
+    at = 0
+    while at < len(text) and (left > 0 or text[at] == "<"):
+        if text[at] == "<":
+            close = text.find(">", at)
+            if close < 0:
+                return text
+            at = close
+        elif text[at] == "&":
+            left -= 1
+            close = text.find(";", at)
+            if close < 0:
+                return text
+            at = close
+        else:
+            left -= 1
+        at += 1
+    return text[:at - 1] + ">" if left <= 0 and at < len(text) else text
+
+
+def _anchor(entry: Entry) -> tuple[str, str]:
+    """(address, name to show), the address escaped."""
+    return escape_html(escape_path(entry.name)), "Parent Directory" if entry.parent else entry.name
+
+
+def plain_list(entries: list[Entry]) -> str:
+    """Without FancyIndexing."""
+    lines = (f'<li><a href="{address}"> {escape_html(name)}</a></li>\n' for address, name in map(_anchor, entries))
+    return "<ul>" + "".join(lines) + "</ul>\n"
+
+
+def _link(look: Look, text: str, column: str) -> str:
+    """A column's title; its link sorts by it, and the other way round where it already does so ascending."""
+    if look.options & Opt.SUPPRESS_SORT or look.options & Opt.IGNORE_CLIENT:
+        return text
+    direction = "D" if look.key == column and not look.descending else "A"
+    return f'<a href="?C={column};O={direction}{escape_html(look.carried)}">{text}</a>'
+
+
+def _image(look: Look, icon: str, alt: str) -> str:
+    conf = look.conf
+    width = f' width="{conf.icon_width}"' if conf.icon_width and conf.icon_height else ""
+    height = f' height="{conf.icon_height}"' if conf.icon_width and conf.icon_height else ""
+    return f'<img src="{escape_html(icon)}" alt="{alt}"{width}{height}{look.end}'
+
+
+def _icon(look: Look, entry: Entry, address: str, none: str) -> str:
+    """The icon of a line, a link under IconsAreLinks."""
+    icon = entry.icon or look.conf.default_icon
+    image = _image(look, icon, f"[{entry.alt or '   '}]") if icon else none
+    return f'<a href="{address}">{image}</a>' if look.options & Opt.ICONS_ARE_LINKS else image
+
+
+def _widths(look: Look, entries: list[Entry]) -> int:
+    width = look.conf.name_width
+    if width == FIT:
+        return max([NAME_WIDTH, *(len(_anchor(e)[1]) for e in entries)])
+    return NAME_WIDTH if width is None else width
+
+
+def _name(name: str, width: int) -> tuple[str, str]:
+    """(escaped name, cut where it is too long; the blanks that fill its column)."""
+    if width and len(name) > width:
+        name = name[:width - 3] + "..>"
+    return escape_html(name), " " * (width - len(name))
+
+
+def _date(look: Look, entry: Entry) -> str:
+    if entry.modified < 0:
+        return ""
+    old = not look.new or look.options & Opt.OLD_DATE
+    return time.strftime("%d-%b-%Y %H:%M  " if old else "%Y-%m-%d %H:%M  ", time.localtime(entry.modified))
+
+
+def _description(look: Look, entry: Entry) -> str:
+    given = look.conf.description_width
+    if entry.description is None or given == FIT:
+        return entry.description or ""
+    return shortened(entry.description, DESCRIPTION_WIDTH if given is None else given, look.options, given is not None)
+
+
+def columns(look: Look, entries: list[Entry]) -> str:
+    """FancyIndexing without HTMLTable."""
+    options, width = look.options, _widths(look, entries)
+    blank = special(look.conf.icons, "^^BLANKICON^^")
+    out = ["<pre>"]
+    if not options & Opt.SUPPRESS_ICON:
+        out.append(_image(look, blank, "Icon ") + " " if blank else "      ")
+    out += [_link(look, "Name", "N"), " " * (width - 4), " "]
+    if not options & Opt.SUPPRESS_MODIFIED:
+        out += [_link(look, "Last modified", "M"), "      "]
+    if not options & Opt.SUPPRESS_SIZE:
+        out += [_link(look, "Size", "S"), "  "]
+    if not options & Opt.SUPPRESS_DESCRIPTION:
+        out.append(_link(look, "Description", "D"))
+    rule = "\n" if options & Opt.SUPPRESS_RULES else f"<hr{look.end}"
+    out.append(rule)
+    out += [_line(look, entry, width) for entry in entries]
+    return "".join(out) + ("" if options & Opt.SUPPRESS_RULES else rule) + "</pre>\n"
+
+
+def _line(look: Look, entry: Entry, width: int) -> str:
+    options, (address, shown) = look.options, _anchor(entry)
+    name, pad = _name(shown, width)
+    out = "" if options & Opt.SUPPRESS_ICON else _icon(look, entry, address, "     ") + " "
+    out += f'<a href="{address}">{name}</a>{pad} '
+    if not options & Opt.SUPPRESS_MODIFIED:
+        out += _date(look, entry) or NO_DATE
+    if not options & Opt.SUPPRESS_SIZE:
+        out += size_text(entry.size) + "  "
+    if not options & Opt.SUPPRESS_DESCRIPTION:
+        out += _description(look, entry)
+    return out + "\n"
+
+
+def table(look: Look, entries: list[Entry]) -> str:
+    """HTMLTable."""
+    options, width = look.options, _widths(look, entries)
+    cells = []
+    if not options & Opt.SUPPRESS_ICON:
+        blank = special(look.conf.icons, "^^BLANKICON^^")
+        cells.append(('<th valign="top">' if look.new else "<th>") + (_image(look, blank, "[ICO]") if blank else "&nbsp;") + "</th>")
+    titles = [("Name", "N", Opt.NONE), ("Last modified", "M", Opt.SUPPRESS_MODIFIED), ("Size", "S", Opt.SUPPRESS_SIZE),
+              ("Description", "D", Opt.SUPPRESS_DESCRIPTION)]
+    cells += [f"<th>{_link(look, text, column)}</th>" for text, column, hidden in titles if not options & hidden]
+    lead = "   " if look.new else ""
+    rule = "" if options & Opt.SUPPRESS_RULES else f'{lead}<tr><th colspan="{len(cells)}"><hr{look.end}</th></tr>\n'
+    head = f"  <table>\n   <tr>{''.join(cells)}</tr>\n" if look.new else f"<table><tr>{''.join(cells)}</tr>"
+    return head + rule + "".join(_row(look, entry, width) for entry in entries) + rule + "</table>\n"
+
+
+def _row(look: Look, entry: Entry, width: int) -> str:
+    options, (address, shown) = look.options, _anchor(entry)
+    name, pad = _name(shown, width)
+    if look.conf.name_width == FIT:
+        pad = ""
+    out = "<tr>" if options & Opt.SUPPRESS_ICON else f'<tr><td valign="top">{_icon(look, entry, address, "&nbsp;")}</td>'
+    out += f'<td><a href="{address}">{name}</a>{pad}</td>'
+    if not options & Opt.SUPPRESS_MODIFIED:
+        date = _date(look, entry)
+        out += f'<td align="right">{date}</td>' if date else "<td>&nbsp;</td>"
+    if not options & Opt.SUPPRESS_SIZE:
+        out += f'<td align="right">{size_text(entry.size)}</td>'
+    if not options & Opt.SUPPRESS_DESCRIPTION:
+        out += f"<td>{_description(look, entry) or '&nbsp;'}</td>"
+    return out + "</tr>\n"
