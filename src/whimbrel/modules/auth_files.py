@@ -49,7 +49,7 @@ class AuthFile(Generic[T]):
         """The parsed content as of now; raises Unreadable."""
         info = r.files.stat(self.path)
         if info is None:
-            raise Unreadable(r.files.why(self.path) or 2)
+            raise Unreadable(r.files.errno or 2)
         seen = mark(info)
         if self._content is not None and seen == self._mark:
             return self._content

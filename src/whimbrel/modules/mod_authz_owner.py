@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check, unauthorized
 from whimbrel.modules.core.access22 import Requirement, applying, requirements
 from whimbrel.modules.setters import set_flag
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
@@ -46,7 +46,7 @@ def _owner_and_group(r: Request, group: bool) -> str | _Problem:
         return _Problem("no filename available", ("AH01632", "AH01638"))
     info = r.files.stat(r.filename)
     if info is None:
-        return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.files.why(r.filename) or 2)
+        return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.files.errno or 2)
     try:
         return grp.getgrgid(info.st_gid).gr_name if group else pwd.getpwuid(info.st_uid).pw_name
     except KeyError:
@@ -103,7 +103,7 @@ def make_check22(scope: Scope) -> Made | None:
         if reason is None or not authoritative:
             return DECLINED
         _log(r, reason[0], "", reason[1])
-        return 401
+        return unauthorized(r)
 
     return Made(check, Reads.HEAD | Reads.FILES)
 

@@ -19,7 +19,11 @@ def drive(work: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
     except StopIteration as end:
         result: T = end.value
         return result
-    return _resumed(work, waiting)
+    return _rest(work, waiting)
+
+
+async def _rest(work: Coroutine[Any, Any, T], waiting: Any) -> T:
+    return await _resumed(work, waiting)
 
 
 @types.coroutine

@@ -7,7 +7,6 @@ kept answer is good as long as each note still holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from errno import EINVAL
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
@@ -25,48 +24,32 @@ def mark(info: os.stat_result) -> Mark:
 class FileView:
     """The file questions of one request, its redirects and sub-requests included."""
 
-    __slots__ = ("newest", "notes")
+    __slots__ = ("errno", "newest", "notes")
 
     def __init__(self) -> None:
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.newest = 0
+        self.errno = 0  # why the last question that got None got it
 
     def stat(self, path: str) -> os.stat_result | None:
-        """stat(2), links followed; None where there is nothing (ENOENT, ENOTDIR, EACCES alike: see `why`)."""
+        """stat(2), links followed; None where it fails, with the reason in `errno`."""
         return self._ask(raw(path), True)
 
     def lstat(self, path: str) -> os.stat_result | None:
-        """lstat(2); None where there is nothing."""
+        """lstat(2); None where it fails, with the reason in `errno`."""
         return self._ask(raw(path), False)
 
     def _ask(self, path: bytes, follow: bool) -> os.stat_result | None:
         try:
             info = os.stat(path) if follow else os.lstat(path)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as problem:
             self.notes[path, follow] = None
+            self.errno = getattr(problem, "errno", None) or EINVAL
             return None
         self.notes[path, follow] = mark(info)
         if info.st_mtime_ns > self.newest:
             self.newest = info.st_mtime_ns
         return info
-
-    def why(self, path: str) -> int:
-        """The errno of a failed stat, 0 when it works."""
-        return _errno(os.stat, path)
-
-    def why_link(self, path: str) -> int:
-        """The errno of a failed lstat, 0 when it works."""
-        return _errno(os.lstat, path)
-
-
-def _errno(ask: Callable[[bytes], object], path: str) -> int:
-    try:
-        ask(raw(path))
-    except OSError as problem:
-        return problem.errno or 0
-    except ValueError:
-        return EINVAL
-    return 0
 
 
 def is_folder(info: os.stat_result | None) -> bool:

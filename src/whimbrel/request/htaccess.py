@@ -39,7 +39,7 @@ class Htaccess:
         for name in r.server.conf(CoreServer).access_names:
             path = name if name.startswith("/") else folder + name
             info = r.files.stat(path)
-            if info is None and r.files.why(path) in _ABSENT:
+            if info is None and r.files.errno in _ABSENT:
                 continue
             parsed = self._cache.get(path, override, r.server)
             for message in parsed.messages:

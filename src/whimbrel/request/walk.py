@@ -188,7 +188,7 @@ class _Descent:
         r = self.r
         info = r.files.lstat(path)
         if info is None:
-            why = r.files.why_link(path)
+            why = r.files.errno
             return (OK, None) if why == errno.ENOENT else self._refused(path, why)
         if is_link(info):
             info = self._resolve(path, info)
