@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check, unauthorized
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
 from whimbrel.modules.core.access22 import Requirement, applying, requirements
 from whimbrel.modules.setters import set_flag
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
@@ -103,7 +103,7 @@ def make_check22(scope: Scope) -> Made | None:
         if reason is None or not authoritative:
             return DECLINED
         _log(r, reason[0], "", reason[1])
-        return unauthorized(r)
+        return 401
 
     return Made(check, Reads.HEAD | Reads.FILES)
 

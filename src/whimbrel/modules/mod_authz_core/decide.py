@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path, unauthorized
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
@@ -168,10 +168,10 @@ def _after(kind: Callable[[Request], str | None], forbidden: bool) -> Callable[[
             return 500
         if result == DENIED_NO_USER:
             r.log("error", f"authorization failure (no authenticated user): {r.uri}", code="AH01629", module=_MODULE)
-            return 401 if r.user is None else unauthorized(r)
+            return 401
         if kind(r) is None:
             return _forbidden(r)
         r.log("error", f'user {r.user}: authorization failure for "{r.uri}": ', code="AH01631", module=_MODULE)
-        return 403 if forbidden else unauthorized(r)
+        return 403 if forbidden else 401
 
     return denied
