@@ -16,10 +16,11 @@ from whimbrel.registry.module import Module
 TABLE: Final[tuple[str, ...]] = (
     "core=core:CORE", "mod_http=core:HTTP", "mod_so",
     "mod_mpm_event=mpm:EVENT", "mod_mpm_worker=mpm:WORKER", "mod_mpm_prefork=mpm:PREFORK",
-    "mod_unixd", "mod_watchdog", "mod_version",
+    "mod_unixd", "mod_log_config", "mod_logio", "mod_watchdog", "mod_version",
     "mod_authn_core", "mod_authn_file", "mod_auth_basic",
     "mod_authz_core", "mod_authz_host", "mod_authz_user", "mod_authz_groupfile", "mod_authz_owner", "mod_access_compat", "mod_authz_default",
-    "mod_mime", "mod_dir", "mod_alias", "mod_env", "mod_setenvif", "mod_headers", "mod_status",
+    "mod_authn_default",
+    "mod_mime", "mod_dir", "mod_alias", "mod_env", "mod_setenvif", "mod_headers", "mod_status", "mod_autoindex",
 )
 
 

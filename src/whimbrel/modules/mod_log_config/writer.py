@@ -1,0 +1,172 @@
+"""Access-log lines, compiled: a format becomes a list of items once, a kept answer's line a template with a few slots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.config.model import LogSink
+from whimbrel.errors import ConfigError
+from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind
+
+RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+_FIELD = re.compile(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
+_HEAD = re.compile(r"[!<>]|\d+|\{[^}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class LogItem:
+    """One item: *fn* gets the original request or the final one; *statuses* are those for which alone (or, *negated*, not) it is written."""
+
+    fn: ItemFn
+    argument: str = ""
+    original: bool = False
+    dynamic: bool = False
+    statuses: frozenset[int] = frozenset()
+    negated: bool = False
+
+    def text(self, original: Any, final: Any) -> str:
+        """What stands in the line."""
+        if self.statuses and (final.status in self.statuses) is self.negated:
+            return "-"
+        found = self.fn(original if self.original else final, self.argument)
+        return "-" if found is None else found
+
+
+Piece = str | LogItem
+KindOf = Callable[[str], "ItemKind | None"]
+
+
+def parse_format(text: str, kind_of: KindOf) -> tuple[Piece, ...]:
+    """The pieces of a LogFormat; raises ConfigError in httpd's words."""
+    pieces: list[Piece] = []
+    at = 0
+    while at < len(text):
+        if text[at] != "%":
+            plain, at = _plain(text, at)
+            pieces.append(plain)
+        elif text[at + 1:at + 2] == "%":
+            pieces.append("%")
+            at += 2
+        else:
+            item, at = _item(text, at + 1, kind_of)
+            pieces.append(item)
+    return _joined(pieces)
+
+
+def _joined(pieces: list[Piece]) -> tuple[Piece, ...]:
+    out: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, str) and out and isinstance(out[-1], str):
+            out[-1] += piece
+        else:
+            out.append(piece)
+    return tuple(out)
+
+
+def _plain(text: str, at: int) -> tuple[str, int]:
+    """Text up to the next percent sign; of the backslash sequences only a few are known, others stay as they are."""
+    out = []
+    while at < len(text) and text[at] != "%":
+        following = text[at + 1:at + 2]
+        if text[at] == "\\" and following in _ESCAPES and following:
+            out.append(_ESCAPES[following])
+            at += 2
+        else:
+            out.append(text[at])
+            at += 1
+    return "".join(out), at
+
+
+def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
+    found = _FIELD.match(text, at)
+    if found is None:
+        raise ConfigError(RAN_OFF)
+    kind = kind_of(found["letter"])
+    if kind is None:
+        raise ConfigError(f"Unrecognized LogFormat directive %{found['letter'][0]}")
+    original, argument, negated = kind.original, "", False
+    statuses: set[int] = set()
+    for mark in _HEAD.findall(found["head"]):
+        if mark[0] == "{":
+            argument = mark[1:-1]
+        elif mark == "!":
+            negated = not negated
+        elif mark in "<>":
+            original = mark == "<"
+        else:
+            statuses.add(int(mark))
+    return LogItem(kind.fn, argument, original, kind.dynamic, frozenset(statuses), negated), found.end()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``env=name`` or ``env=!name`` of a CustomLog."""
+
+    name: str
+    negated: bool = False
+
+    def holds(self, original: Any) -> bool:
+        """Whether the line is written."""
+        return (self.name in original.env) is not self.negated
+
+
+def first_request(r: Any) -> Any:
+    """The request as it came in."""
+    while r.prev is not None:
+        r = r.prev
+    return r
+
+
+def last_request(r: Any) -> Any:
+    """What internal redirects made of it."""
+    while r.next is not None:
+        r = r.next
+    return r
+
+
+class LogWriter:
+    """One access log of a server: where its lines go, and how they are made."""
+
+    __slots__ = ("condition", "items", "sink")
+
+    def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | None = None) -> None:
+        self.sink, self.items, self.condition = sink, items, condition
+
+    def applies(self, r: Any) -> bool:
+        """Whether this request is logged here."""
+        return self.condition is None or self.condition.holds(first_request(r))
+
+    def line(self, r: Any) -> bytes:
+        """The line for a request whose answer is out, with its end."""
+        original, final = first_request(r), last_request(r)
+        out = [item if isinstance(item, str) else item.text(original, final) for item in self.items]
+        return f"{''.join(out)}\n".encode("latin-1")
+
+    def frozen(self, r: Any) -> Callable[[Any], bytes]:
+        """Evaluate what is the same for every use of a kept answer; the function fills the rest from its argument (a view of a request)."""
+        original, final = first_request(r), last_request(r)
+        template, slots = "", []
+        for item in self.items:
+            if isinstance(item, LogItem) and item.dynamic and not _left_out(item, final):
+                template += "%s"
+                slots.append((item.fn, item.argument))
+            else:
+                text = item if isinstance(item, str) else item.text(original, final)
+                template += text.replace("%", "%%")
+        return _filler(template + "\n", tuple(slots))
+
+
+def _left_out(item: LogItem, final: Any) -> bool:
+    return bool(item.statuses) and (final.status in item.statuses) is item.negated
+
+
+def _filler(template: str, slots: tuple[tuple[ItemFn, str], ...]) -> Callable[[Any], bytes]:
+    def fill(view: Any) -> bytes:
+        values = [fn(view, argument) for fn, argument in slots]
+        return (template % tuple("-" if value is None else value for value in values)).encode("latin-1")
+
+    return fill
