@@ -60,8 +60,8 @@ def merge(base: R, over: R) -> R:
     if own is not None:
         whole: R = own(base)
         return whole
-    kind = type(over)
-    out = kind.__new__(kind)
+    kind: Any = type(over)
+    out: R = kind.__new__(kind)
     for name, combine, _default, _make in _plan(kind):
         low, high = getattr(base, name), getattr(over, name)
         if high is UNSET:
@@ -74,8 +74,8 @@ def merge(base: R, over: R) -> R:
 
 def filled(record: R) -> R:
     """A copy with the defaults in place of UNSET: what hooks read."""
-    kind = type(record)
-    out = kind.__new__(kind)
+    kind: Any = type(record)
+    out: R = kind.__new__(kind)
     for name, _combine, default, make in _plan(kind):
         value = getattr(record, name)
         if value is UNSET:

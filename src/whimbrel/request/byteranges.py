@@ -38,10 +38,9 @@ def apply_ranges(r: Request) -> int:
     core = r.conf(CoreFolder)
     length = sum(part.length if isinstance(part, FilePart) else len(part) for part in r.body)
     found = parse_ranges(value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old)
-    if found.verdict is Verdict.WHOLE:
+    if found.verdict is Verdict.WHOLE or not length:
         return r.status
     if found.verdict is Verdict.UNSATISFIABLE:
-        r.err_headers_out.set("Content-Range", f"bytes */{length}")
         return UNSATISFIABLE
     _cut(r, found.parts, length, old)
     return r.status

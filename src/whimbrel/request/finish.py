@@ -25,7 +25,10 @@ async def finish(r: Request) -> Answer:
         if status == UNSATISFIABLE:
             drop_body(r)
             await die(r, status)
-            return await finish(last_of(r))
+            r = last_of(r)
+            for change in r.output_filters:
+                change(r)
+            return _answer(r, measured=False)
     return _answer(r)
 
 
@@ -36,11 +39,13 @@ def last_of(r: Request) -> Request:
     return r
 
 
-def _answer(r: Request) -> Answer:
+def _answer(r: Request, *, measured: bool = True) -> Answer:
+    """The answer as it goes out; *measured*: a Content-Length is given for a body that is all there (not for a 416, in httpd)."""
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
-    _content_length(r, bodiless)
+    if measured:
+        _content_length(r, bodiless)
     if len(r.err_headers_out):
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
     close, framing = keep_alive(r, bodiless)
@@ -75,16 +80,17 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     server = r.server_conf(CoreServer)
     out, asked = r.headers_out, r.headers_in.get("Connection", "") or ""
     tokens = [t.strip().lower() for t in asked.split(",")] if asked else ()
+    asked_to_close = "close" in tokens
     wimpy = _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "Content-Length" in out
-    if not defined and r.proto >= (1, 1):
+    if not defined and r.proto >= (1, 1) and not (asked_to_close and r.plan.dialect.ranges_joined and r.stream is None):
         defined, framing = True, Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served
     asks = "keep-alive" in tokens
     stays = (
         defined and not r.expecting_100 and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
-        and not drops_connection(r.status) and not wimpy and "close" not in tokens
+        and not drops_connection(r.status) and not wimpy and not asked_to_close
         and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
     )
     if framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env:
@@ -100,7 +106,7 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
             out.set("Keep-Alive", f"timeout={seconds}, max={left}" if server.max_keep_alive else f"timeout={seconds}")
             out.merge("Connection", "Keep-Alive")
             r.keepalive_max = left if server.max_keep_alive else 0
-        return False, framing
+        return r.close, framing
     if not wimpy:
         out.merge("Connection", "close")
     return True, framing

@@ -43,7 +43,7 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "client_read",
+        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "client_read", "close",
         "connection", "content_encodings", "content_languages", "content_type", "engine", "env", "err_headers_out", "expecting_100", "filename",
         "files", "handler", "head", "header_only", "headers_in", "headers_out", "hostname", "info", "keep", "keepalive_max", "log_lines", "main",
         "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev",
@@ -54,7 +54,7 @@ class Request:
     def __init__(self, engine: Engine, connection: Connection, server: Server, plan: Plan) -> None:
         self.engine, self.connection, self.server, self.plan = engine, connection, server, plan
         self.head: Any = None                # the head as it was read (http.head.Head); None for sub-requests and redirects
-        self.the_request = ""
+        self.the_request: str | None = ""    # the request line; None where it could not be read
         self.method, self.method_number = "GET", 0
         self.header_only = False
         self.allowed = 0                     # mask of methods for the Allow field
@@ -72,6 +72,7 @@ class Request:
         self.notes: dict[str, str] = {}
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
+        self.close = False                   # the connection ends after this request, whether the answer says so or not
         self.filename: str | None = None
         self.canonical_filename: str | None = None
         self.info: os.stat_result | None = None

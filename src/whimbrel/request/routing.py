@@ -20,8 +20,7 @@ def place_request(r: Request, head: Head) -> Answer:
     r.unparsed_uri, r.uri, r.args = head.target, head.uri, head.query
     r.headers_in, r.hostname, r.port = head.headers, head.hostname, head.port
     r.expecting_100 = head.expect_continue
-    if head.close or head.error is not None:
-        r.env["nokeepalive"] = "1"
+    r.close = head.close or head.error is not None
     _choose_server(r, head)
     r.plan = engine.world.root(r.server)
     for reason in head.notes:
