@@ -156,7 +156,7 @@ def check_prefork(configuration: Any) -> None:
 
 
 def checked_by(kind: Kind) -> Callable[[Any], None]:
-    """The check of a threaded MPM as a post_config step."""
+    """The check of a threaded MPM as a check_config step."""
     return lambda configuration: check_threads(configuration, kind)
 
 

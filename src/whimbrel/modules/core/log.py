@@ -13,6 +13,7 @@ from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.core.log_format import parse_format
 from whimbrel.modules.setters import Not, not_in_limit22, outside, own
@@ -30,8 +31,8 @@ def set_error_log(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
 
 
 def set_log_level_22(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
-    """LogLevel of 2.2: one level for the whole server."""
-    level = LEVELS.get(words[0].lower(), 99)
+    """LogLevel of 2.2: one level for the whole server; of a quoted argument the first word counts."""
+    level = LEVELS.get(getword(words[0])[0].lower(), 99)
     if level > LEVELS["debug"]:
         raise ConfigError(f"LogLevel requires level keyword: {_KEYWORDS}")
     conf.log_level = {"": level}

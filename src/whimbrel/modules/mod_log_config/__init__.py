@@ -203,5 +203,5 @@ MODULE = Module(
         Provider("log", "writers", server_writers),
         Provider("log", "buffered", lambda server: server.conf(LogServer).buffered),
     ),
-    post_config=(check_folders,),
+    check_config=(check_folders,),
 )
