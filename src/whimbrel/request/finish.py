@@ -129,7 +129,7 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
     if r.content_encodings:
         out.set("Content-Encoding", ", ".join(r.content_encodings))
     if r.content_languages:
-        out.set("Content-Language", ", ".join(dict.fromkeys(r.content_languages)))
+        out.set("Content-Language", ",".join(dict.fromkeys(r.content_languages)))
     if r.no_cache and "Expires" not in out:
         out.set("Expires", r.engine.http_date(r.time))
         r.outside()

@@ -153,7 +153,8 @@ def deliver(r: Request, missing: str) -> Answer:
     """The file of *r* as its answer; *missing* is the level at which a file that isn't there is logged."""
     info = r.info
     if info is None:
-        r.log(missing, f"File does not exist: {r.filename}{r.path_info or ''}", code="AH00128")
+        beyond = (r.path_info or "") if r.plan.dialect.ah_codes else ""  # 2.2 names the file alone
+        r.log(missing, f"File does not exist: {r.filename}{beyond}", code="AH00128")
         return 404
     if S_ISDIR(info.st_mode):
         r.log(missing, f"Attempt to serve directory: {r.filename}", code="AH00129")
