@@ -90,7 +90,7 @@ _ITEMS_24: dict[str, Callable[[str], Item]] = {
     "b": lambda _a: lambda r: _share(r, "busy", "b"),
 }
 _TIMED = "tDlib"
-_PIECE = re.compile(r"%%|%(?:\{([^}]*)\}?)?(.?)|((?:\\.|[^%\\]|\\)+)", re.S)
+_PIECE = re.compile(r"%%|%(?:\{([^}]*)\}?)?(.?)|((?:\\[^%]|[^%\\]|\\)+)", re.S)
 _ESCAPES = {"\\\\": "\\", "\\r": "\r", "\\n": "\n", "\\t": "\t"}
 
 

@@ -139,18 +139,18 @@ class Found:
     others: tuple[str, ...] | None
 
 
-def name_parts(name: str) -> list[str]:
-    """The base name (leading dots belong to it) and the extensions of a file name, empty ones left out."""
-    bare = name.lstrip(".")
+def name_parts(name: str, dots_belong: bool = True) -> list[str]:
+    """The base name and the extensions of a file name, empty ones left out; *dots_belong*: leading dots are part of the base name (2.4)."""
+    bare = name.lstrip(".") if dots_belong else name
     first, *extensions = bare.split(".")
     return [name[:len(name) - len(bare)] + first, *(e for e in extensions if e)]
 
 
-def look_at(name: str, conf: MimeSettings, types: dict[str, str]) -> Found:
+def look_at(name: str, conf: MimeSettings, types: dict[str, str], dots_belong: bool = True) -> Found:
     """Read the extensions from left to right: the last type, character set and handler win, languages and encodings add up."""
     kind = charset = handler = None
     lists: dict[str, list[str]] = {"encoding": [], "language": [], "input_filters": [], "output_filters": []}
-    base, *extensions = name_parts(name)
+    base, *extensions = name_parts(name, dots_belong)
     others, known = [base], False
     for extension in extensions:
         own = conf.extensions.get(extension.lower(), {})
@@ -188,7 +188,7 @@ def with_charset(kind: str, charset: str | None) -> str | None:
     return f"{out}; charset={charset}" if charset and not done else out
 
 
-def _finder(conf: MimeSettings, types: dict[str, str]) -> Callable[[str], Found]:
+def _finder(conf: MimeSettings, types: dict[str, str], new: bool) -> Callable[[str], Found]:
     """`look_at` that remembers what it found for the last names' extensions."""
     memory: dict[str, Found] = {}
 
@@ -197,7 +197,7 @@ def _finder(conf: MimeSettings, types: dict[str, str]) -> Callable[[str], Found]
         if found is None:
             if len(memory) > 1000:
                 memory.clear()
-            found = memory[name] = look_at(name, conf, types)
+            found = memory[name] = look_at(name, conf, types, new)
         return found
 
     return find
@@ -206,8 +206,8 @@ def _finder(conf: MimeSettings, types: dict[str, str]) -> Callable[[str], Found]
 def make_type(scope: Scope) -> Made | None:
     """Set what the name of the request's file says."""
     conf, types = scope.folder(MimeSettings), scope.server(MimeServer).types
-    find = _finder(conf, types)
     new = scope.dialect.version >= (2, 4)
+    find = _finder(conf, types, new)
 
     def find_type(r: Any) -> Answer:
         if is_folder(r.info):
