@@ -1,0 +1,72 @@
+"""One generation of workers: what the master made of a configuration, and every worker inherits by being forked."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import CoreServer
+from whimbrel.config.model import LogSink, ServerSpec
+from whimbrel.dialect import Dialect
+from whimbrel.request.engine import Engine
+from whimbrel.request.identity import FULL
+from whimbrel.request.log import LEVELS, error_line
+from whimbrel.server import words
+from whimbrel.server.logs import Logs
+from whimbrel.server.runtime import ServerRuntime
+from whimbrel.server.scoreboard import Board, Life
+from whimbrel.server.sockets import Key
+
+
+@dataclass(slots=True)
+class Generation:
+    """Everything that workers of one generation share."""
+
+    configuration: Configuration
+    engine: Engine
+    runtime: ServerRuntime
+    logs: Logs
+    sockets: dict[Key, socket.socket]
+    board: Board
+    life: Life
+
+    @property
+    def spec(self) -> ServerSpec:
+        """What the server needs of the configuration."""
+        return self.configuration.spec
+
+    @property
+    def dialect(self) -> Dialect:
+        """The configuration's dialect."""
+        return self.configuration.dialect
+
+    @property
+    def identity(self) -> str:
+        """What the server calls itself in its own log."""
+        return FULL
+
+    def log(self, level: str, text: str, *, code: str = "", module: str = "core") -> None:
+        """A line of the error log that belongs to no request; notices are always written."""
+        limit = self.configuration.main.conf(CoreServer).log_level.get("", LEVELS["warn"])
+        if level != "notice" and LEVELS[level] > limit:
+            return
+        new = self.dialect.ah_codes
+        line = error_line(
+            new=new, now=self.runtime.now(), level=level, module=module, pid=self.runtime.pid, tid=self.runtime.tid, client="", port=0,
+            code=code if new else "", text=text, referer=None)
+        self.logs.write(self.error_log, line)
+
+    @property
+    def error_log(self) -> LogSink:
+        """The main server's error log."""
+        sink = self.spec.error_log
+        return sink if sink is not None else LogSink("/dev/stderr")
+
+    @property
+    def words(self) -> words.LifeWords:
+        """The words of the loaded MPM."""
+        loaded = self.configuration.loaded
+        if loaded("mpm_prefork_module") or not self.dialect.ah_codes:
+            return words.PREFORK
+        return words.WORKER if loaded("mpm_worker_module") else words.EVENT

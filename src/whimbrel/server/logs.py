@@ -1,0 +1,211 @@
+"""Log sinks: files, programs and syslog, opened by the master and written by its workers.
+
+Files are written with one append of whole lines (O_APPEND: the kernel keeps lines of several processes apart), pipes with at most PIPE_BUF bytes
+at once.  What one turn of the loop logs goes out together at its end.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from whimbrel.config.model import LogSink
+from whimbrel.dialect import Dialect
+from whimbrel.errors import StartError
+from whimbrel.octets import raw
+from whimbrel.server.pipes import LogProgram
+from whimbrel.server.words import cause, not_opened
+
+ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and httpd's buffer under BufferedLogs
+MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before the worker waits too
+
+
+class Output:
+    """An open log; *hold* keeps lines until they fill a block (BufferedLogs)."""
+
+    def __init__(self, handle: int, *, pipe: bool = False, hold: bool = False) -> None:
+        self.handle, self.pipe, self.hold = handle, pipe, hold
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> None:
+        """Keep whole lines for the next `flush`."""
+        self._lines.append(data)
+        self._size += len(data)
+
+    def flush(self, *, everything: bool = True) -> None:
+        """Write what is due; what can't be written stays for the next time.  Never raises."""
+        if not self._lines or (self.hold and not everything and self._size < ATOMIC):
+            return
+        pieces = grouped(self._lines, ATOMIC) if self.pipe else [b"".join(self._lines)]
+        left = self._write(pieces)
+        self._lines = left
+        self._size = sum(map(len, left))
+
+    def _write(self, pieces: list[bytes]) -> list[bytes]:
+        for at, piece in enumerate(pieces):
+            rest = piece
+            while rest:
+                try:
+                    rest = rest[os.write(self.handle, rest):]
+                except BlockingIOError:
+                    if self._size < MAX_WAITING:
+                        return [rest, *pieces[at + 1:]]
+                    select.select([], [self.handle], [], 1.0)
+                except OSError:
+                    return [rest, *pieces[at + 1:]] if self._size < MAX_WAITING else []
+        return []
+
+
+class Syslog(Output):
+    """The system's log."""
+
+    def __init__(self) -> None:
+        super().__init__(-1)
+
+    def _write(self, pieces: list[bytes]) -> list[bytes]:
+        import syslog
+
+        for line in b"".join(pieces).decode("latin-1").splitlines():
+            syslog.syslog(syslog.LOG_ERR, line)
+        return []
+
+
+def grouped(lines: Iterable[bytes], size: int) -> list[bytes]:
+    """*lines* joined as long as they stay within *size* bytes; a longer one stands alone."""
+    out: list[bytes] = []
+    for line in lines:
+        if out and len(out[-1]) + len(line) <= size:
+            out[-1] += line
+        else:
+            out.append(line)
+    return out
+
+
+class Logs:
+    """The open logs of one generation of workers, by sink.
+
+    `write` is for the time after `attach`: it gathers lines until the end of the loop's turn.  Before that (in the master) every line is written at
+    once.
+    """
+
+    def __init__(self, dialect: Dialect, program: str) -> None:
+        self.dialect, self.program = dialect, program
+        self.outputs: dict[LogSink, Output] = {}
+        self.programs: list[LogProgram] = []
+        self._soon: Callable[[Callable[[], None]], object] | None = None
+        self._due: list[Output] = []
+        self._by_id: dict[int, tuple[LogSink, Output]] = {}
+
+    # opening ----------------------------------------------------------------------------------
+    def open_error_log(self, sink: LogSink) -> None:
+        """Open the main error log and let it take the place of standard error; raises StartError."""
+        if sink.syslog:
+            self._open_syslog(sink)
+            return
+        output = self._open_program(sink, error_log=True) if sink.piped else self._open_file(sink, "AH00091", "error log file")
+        os.dup2(output.handle, 2)
+
+    def open(self, sinks: Iterable[LogSink], *, hold: bool = False, error_log: bool = False) -> None:
+        """Open further logs; raises StartError."""
+        for sink in sinks:
+            if sink in self.outputs:
+                continue
+            if sink.syslog:
+                self._open_syslog(sink)
+            elif sink.piped:
+                self._open_program(sink, error_log=error_log)
+            elif error_log:
+                self._open_file(sink, "AH00091", "error log file")
+            else:
+                self._open_file(sink, "AH00649", "transfer log").hold = hold
+
+    def _open_file(self, sink: LogSink, code: str, what: str) -> Output:
+        try:
+            handle = os.open(raw(sink.target), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        except OSError as problem:
+            who = f"{self.program}: " if code == "AH00091" else ""
+            raise not_opened(self.dialect, code, f"{who}could not open {what} {sink.target}.", cause(problem)) from None
+        return self._keep(sink, Output(handle))
+
+    def _open_program(self, sink: LogSink, *, error_log: bool) -> Output:
+        program = LogProgram(sink)
+        try:
+            program.start()
+        except OSError as problem:
+            program.close()
+            if error_log:
+                code, text = "AH00089", f"Couldn't start ErrorLog process '{sink.target}'."
+            else:
+                code, text = "AH00104", f"unable to start piped log program '{sink.target}'"
+            raise not_opened(self.dialect, code, text, cause(problem)) from None
+        self.programs.append(program)
+        return self._keep(sink, Output(program.write_end, pipe=True))
+
+    def _open_syslog(self, sink: LogSink) -> None:
+        import syslog
+
+        facility, _, tag = sink.target.partition(":")
+        number = getattr(syslog, f"LOG_{facility.upper() or 'LOCAL7'}", None)
+        if number is None:
+            text = f"{self.program}: could not open syslog error log {sink.target}."
+            raise not_opened(self.dialect, "AH10036", text, "(20024)The given path is misformatted or contained invalid characters")
+        syslog.openlog(tag or self.program, syslog.LOG_PID, number)
+        self._keep(sink, Syslog())
+
+    def _keep(self, sink: LogSink, output: Output) -> Output:
+        self.outputs[sink] = output
+        return output
+
+    # writing ----------------------------------------------------------------------------------
+    def attach(self, soon: Callable[[Callable[[], None]], object]) -> None:
+        """From here on lines are gathered; *soon* calls a function at the end of the loop's turn."""
+        self._soon = soon
+
+    def write(self, sink: LogSink, data: bytes) -> None:
+        """Append whole lines to a log."""
+        known = self._by_id.get(id(sink))
+        output = known[1] if known is not None else self._find(sink)
+        output.add(data)
+        if self._soon is None:
+            output.flush()
+            return
+        if not self._due:
+            self._soon(self.turn_over)
+        self._due.append(output)
+
+    def turn_over(self) -> None:
+        """Write what this turn has logged."""
+        due, self._due = self._due, []
+        for output in due:
+            output.flush(everything=False)
+
+    def flush(self) -> None:
+        """Write everything, held lines too."""
+        for output in self.outputs.values():
+            output.flush()
+
+    def _find(self, sink: LogSink) -> Output:
+        """The open log of *sink*; one that nobody announced is opened now, or goes to the main error log."""
+        output = self.outputs.get(sink)
+        if output is None:
+            try:
+                self.open([sink])
+                output = self.outputs[sink]
+            except StartError:
+                output = self.outputs[sink] = next(iter(self.outputs.values()), Output(2))
+        self._by_id[id(sink)] = (sink, output)
+        return output
+
+    # the end ----------------------------------------------------------------------------------
+    def close(self) -> None:
+        """The master has no more use for this generation; programs end with their last writer."""
+        for sink, output in self.outputs.items():
+            if output.handle > 2 and not sink.piped:
+                os.close(output.handle)
+        for program in self.programs:
+            program.close()
+        self.outputs.clear()
+        self._by_id.clear()

@@ -1,0 +1,69 @@
+"""The PidFile: one number and a line end, written last of all, removed at the end."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from whimbrel.octets import raw
+
+
+class BadPidFile(ValueError):
+    """The file holds no number."""
+
+
+def read(path: str) -> int | None:
+    """The number in the file, None without a file; raises BadPidFile."""
+    try:
+        with open(raw(path), "rb") as file:
+            data = file.read(256)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        raise BadPidFile(path) from None
+    digits = data.split(b"\n", 1)[0].strip()
+    if not digits.isdigit() or int(digits) < 1:
+        raise BadPidFile(path)
+    return int(digits)
+
+
+def running(path: str) -> int | None:
+    """The number in the file if a process of that number exists; raises BadPidFile."""
+    number = read(path)
+    return number if number is not None and alive(number) else None
+
+
+def alive(number: int) -> bool:
+    """Whether there is such a process, ours or not."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def prepare(path: str, number: int) -> bytes:
+    """Write what the file will hold beside it; the result is for `publish`.  Raises OSError."""
+    handle, temporary = tempfile.mkstemp(prefix=os.path.basename(raw(path)) + b".", dir=os.path.dirname(raw(path)))
+    try:
+        os.write(handle, b"%d\n" % number)
+        os.fchmod(handle, 0o644)
+    finally:
+        os.close(handle)
+    return temporary
+
+
+def publish(path: str, temporary: bytes) -> None:
+    """Put the file in its place, in one step.  Raises OSError."""
+    os.rename(temporary, raw(path))
+
+
+def remove(path: str, number: int) -> None:
+    """Remove the file if it is ours."""
+    try:
+        if read(path) == number:
+            os.unlink(raw(path))
+    except (BadPidFile, OSError):
+        pass

@@ -1,0 +1,67 @@
+"""Programs that read a log from their standard input (``|program``), owned by the master.
+
+The master keeps both ends of the pipe, so that nothing is lost between the end of a program and its next start.  Manual: logs.html#piped.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import subprocess
+
+from whimbrel.config.model import LogSink
+from whimbrel.octets import raw
+
+
+class LogProgram:
+    """One program and its pipe."""
+
+    def __init__(self, sink: LogSink) -> None:
+        self.sink = sink
+        self.read_end, self.write_end = os.pipe()
+        flags = fcntl.fcntl(self.write_end, fcntl.F_GETFL)
+        fcntl.fcntl(self.write_end, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.ending = False
+
+    def start(self) -> None:
+        """Start the program, again if need be; raises OSError.  Names without a slash are files of the working directory, as in httpd."""
+        if self.sink.shell:
+            argv, executable = [b"/bin/sh", b"-c", raw(self.sink.target)], b"/bin/sh"
+        else:
+            argv = [raw(word) for word in words(self.sink.target)]
+            executable = argv[0] if b"/" in argv[0] else b"./" + argv[0]
+        self.process = subprocess.Popen(argv, executable=executable, stdin=self.read_end, restore_signals=True, preexec_fn=_unblock)
+
+    @property
+    def pid(self) -> int:
+        """The running program's number, 0 without one."""
+        return self.process.pid if self.process is not None else 0
+
+    def ended(self) -> None:
+        """The program was reaped."""
+        if self.process is not None:
+            self.process.returncode = 0
+            self.process = None
+
+    def close(self) -> None:
+        """Close the pipe; the program reads what is in it and then its end."""
+        if not self.ending:
+            self.ending = True
+            os.close(self.write_end)
+            os.close(self.read_end)
+
+
+def _unblock() -> None:
+    import signal
+
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def words(command: str) -> list[str]:
+    """A command line as apr_tokenize_to_argv takes it apart: blanks, both quotes, backslashes."""
+    try:
+        return shlex.split(command) or [""]
+    except ValueError:
+        return command.split() or [""]

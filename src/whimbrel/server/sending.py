@@ -1,0 +1,100 @@
+"""Sending files: sendfile(2) through a duplicate of the connection's descriptor.
+
+uvloop's transports can't send files.  As long as a transport has nothing to write, bytes may be sent beside it; the sender is only started then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from whimbrel.request.body import FilePart, Part
+
+STEP: Final = 1 << 20    # bytes of one call: what one client gets before others have their turn
+TURN: Final = 4 * STEP   # bytes of one turn of the loop
+AHEAD: Final = 1 << 18   # from this size on the system is told what will be read
+
+
+class FileSender:
+    """Sends *parts* and then calls *done* with the number of bytes sent and the error, if any.
+
+    *stalled* is called when the client's window is full, and again whenever it has taken something.  The files are closed at the end.
+    """
+
+    __slots__ = ("_done", "_loop", "_out", "_parts", "_position", "_sent", "_stalled", "_waiting")
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, out: socket.socket, parts: list[Part], done: Callable[[int, OSError | None], None],
+        stalled: Callable[[], None],
+    ) -> None:
+        self._loop, self._out, self._done, self._stalled = loop, out, done, stalled
+        self._parts = list(reversed(parts))
+        self._position = self._sent = 0
+        self._waiting = False
+        for part in parts:
+            if isinstance(part, FilePart) and part.length >= AHEAD:
+                os.posix_fadvise(part.handle, part.offset, min(part.length, 16 * STEP), os.POSIX_FADV_WILLNEED)
+
+    def start(self) -> None:
+        """Send until the client's window is full, or a turn is over."""
+        left = TURN
+        try:
+            while self._parts and left > 0:
+                left -= self._send(self._parts[-1])
+        except BlockingIOError:
+            self._wait()
+        except OSError as problem:
+            self._finish(problem)
+        else:
+            if self._parts:
+                self._wait()
+            else:
+                self._finish(None)
+
+    def stop(self) -> None:
+        """The connection is gone."""
+        self._finish(ConnectionResetError())
+
+    def _send(self, part: Part) -> int:
+        if isinstance(part, FilePart):
+            left = part.length - self._position
+            count = os.sendfile(self._out.fileno(), part.handle, part.offset + self._position, min(left, STEP)) if left else 0
+            if not count and left:
+                raise OSError("the file became shorter")
+        else:
+            left = len(part) - self._position
+            more = socket.MSG_MORE if len(self._parts) > 1 else 0
+            count = self._out.send(memoryview(part)[self._position:], more) if left else 0
+        self._position += count
+        self._sent += count
+        if count == left:
+            self._next()
+        return count
+
+    def _next(self) -> None:
+        part = self._parts.pop()
+        self._position = 0
+        if isinstance(part, FilePart):
+            os.close(part.handle)
+
+    def _wait(self) -> None:
+        self._stalled()
+        if not self._waiting:
+            self._waiting = True
+            self._loop.add_writer(self._out.fileno(), self.start)
+
+    def _finish(self, problem: OSError | None) -> None:
+        if self._waiting:
+            self._waiting = False
+            self._loop.remove_writer(self._out.fileno())
+        while self._parts:
+            self._next()
+        done, self._done = self._done, _nothing
+        done(self._sent, problem)
+
+
+def _nothing(_sent: int, _problem: OSError | None) -> None:
+    """What is called when everything has been said already."""

@@ -1,0 +1,146 @@
+"""What the connections of one worker share: engine, clock, Date field, timeouts, counters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic, time
+from typing import Any, Final
+
+from whimbrel.config.core import CoreServer
+from whimbrel.config.model import Server
+from whimbrel.http.dates import format_http
+from whimbrel.http.head import HeadLimits, HeadRules
+from whimbrel.request.engine import Engine
+from whimbrel.request.limits import head_limits, head_rules
+
+FOREVER: Final = float("inf")
+
+
+@dataclass(slots=True)
+class Manners:
+    """How connections to one address are treated: limits of heads, and seconds of patience."""
+
+    limits: HeadLimits
+    rules: HeadRules
+    timeout: float
+    keep_alive: float
+
+
+class Expiring:
+    """Something with a *deadline* on the worker's clock; `expire` is called once that has passed."""
+
+    __slots__ = ("deadline",)
+
+    def __init__(self) -> None:
+        self.deadline = FOREVER
+
+    def expire(self) -> None:
+        """The deadline has passed."""
+        raise NotImplementedError
+
+    def drain(self) -> None:
+        """The worker will end: no connection stays open beyond its next answer."""
+        raise NotImplementedError
+
+    def close_now(self) -> None:
+        """The worker ends: idle connections are closed."""
+        raise NotImplementedError
+
+    def row(self) -> dict[str, Any]:
+        """What the scoreboard says about it."""
+        raise NotImplementedError
+
+
+class Service:
+    """The state of a worker as its connections see it.
+
+    *clock* is monotonic time, renewed at each tick (a fraction of the shortest timeout, at most one second): deadlines are that coarse, and reading
+    it costs nothing.  There are no ticks without connections.
+    """
+
+    def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop, *, report: Callable[[BaseException], None] | None = None) -> None:
+        self.engine, self.loop = engine, loop
+        self.report = report or (lambda problem: None)
+        self.connections: set[Expiring] = set()
+        self.draining = self.stopping = False
+        self.on_tick: Callable[[], None] = lambda: None
+        self.on_empty: Callable[[], None] = lambda: None
+        self.on_accept: Callable[[], None] = lambda: None
+        self.accepted = self.requests = self.sent = 0
+        self.clock = monotonic()
+        self.second = 0.0
+        self.date = b""
+        self._timer: asyncio.TimerHandle | None = None
+        self._manners: dict[tuple[str, int], Manners] = {}
+        self.period = self._period()
+
+    # time -------------------------------------------------------------------------------------
+    def renew_date(self, now: float) -> bytes:
+        """The value of Date for the second in which *now* lies; `second` is when it ends."""
+        whole = int(now)
+        self.second = whole + 1.0
+        self.date = format_http(whole).encode()
+        return self.date
+
+    def date_field(self) -> bytes:
+        """The value of Date."""
+        now = time()
+        return self.date if self.second - 1.0 <= now < self.second else self.renew_date(now)
+
+    def _period(self) -> float:
+        shortest = 4.0
+        for server in self.engine.configuration.servers():
+            core = server.conf(CoreServer)
+            shortest = min([shortest, *(t for t in (core.timeout, core.keep_alive_timeout) if t > 0)])
+        return max(0.02, shortest / 4)
+
+    def _tick(self) -> None:
+        self.clock = now = monotonic()
+        for one in [c for c in self.connections if c.deadline <= now]:
+            one.expire()
+        self.on_tick()
+        self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
+
+    # connections ------------------------------------------------------------------------------
+    def enter(self, connection: Expiring) -> None:
+        """A connection begins."""
+        self.connections.add(connection)
+        self.accepted += 1
+        if self._timer is None:
+            self.clock = monotonic()
+            self._timer = self.loop.call_later(self.period, self._tick)
+        self.on_accept()
+
+    def leave(self, connection: Expiring) -> None:
+        """A connection has ended."""
+        self.connections.discard(connection)
+        if not self.connections:
+            self.on_empty()
+
+    def drain(self) -> None:
+        """Let every connection end after what it is doing."""
+        self.draining = True
+        for one in list(self.connections):
+            one.drain()
+
+    def stop(self) -> None:
+        """Close every connection that is not at work; the others end with their answers."""
+        self.draining = self.stopping = True
+        for one in list(self.connections):
+            one.close_now()
+
+    def manners(self, address: str, port: int) -> Manners:
+        """What the default server of an address says about its connections."""
+        key = (address, port)
+        found = self._manners.get(key)
+        if found is None:
+            core = self._default(address, port).conf(CoreServer)
+            found = self._manners[key] = Manners(
+                head_limits(core), head_rules(core, self.engine.configuration), core.timeout, core.keep_alive_timeout)
+        return found
+
+    def _default(self, address: str, port: int) -> Server:
+        hosts = self.engine.configuration.hosts
+        return self.engine.main if hosts is None else hosts.find(address, port).server

@@ -1,0 +1,51 @@
+"""Words of messages that a server process prints in httpd's form."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.dialect import Dialect
+from whimbrel.errors import StartError
+
+
+def cause(problem: OSError) -> str:
+    """APR's ``(2)No such file or directory``."""
+    number = problem.errno or 0
+    return f"({number}){os.strerror(number)}"
+
+
+def coded(dialect: Dialect, code: str, text: str, why: str = "") -> str:
+    """A line of start-up: the cause, the number of the message where the dialect has numbers, the text."""
+    head = f"{why}: " if why else ""
+    return f"{head}{code}: {text}" if dialect.ah_codes else f"{head}{text}"
+
+
+def not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> StartError:
+    """The refusal to start of everything that has to do with logs and listening sockets."""
+    return StartError(coded(dialect, code, text, why), coded(dialect, "AH00015", "Unable to open logs"))
+
+
+@dataclass(frozen=True, slots=True)
+class LifeWords:
+    """What one MPM says about the life of its parent: (number, text)."""
+
+    module: str
+    running: tuple[str, str]
+    term: tuple[str, str]
+    winch: tuple[str, str]
+    usr1: tuple[str, str]
+    hup: tuple[str, str]
+
+
+RUNNING: Final = "%s configured -- resuming normal operations"
+TERM: Final = "caught SIGTERM, shutting down"
+WINCH: Final = "caught SIGWINCH, shutting down gracefully"
+HUP: Final = "SIGHUP received.  Attempting to restart"
+_USR1: Final = "SIGUSR1 received.  Doing graceful restart"
+_USR1_PREFORK: Final = "Graceful restart requested, doing restart"
+
+EVENT: Final = LifeWords("mpm_event", ("AH00489", RUNNING), ("AH00491", TERM), ("AH00492", WINCH), ("AH00493", _USR1), ("AH00494", HUP))
+WORKER: Final = LifeWords("mpm_worker", ("AH00292", RUNNING), ("AH00295", TERM), ("AH00296", WINCH), ("AH00297", _USR1), ("AH00298", HUP))
+PREFORK: Final = LifeWords("mpm_prefork", ("AH00163", RUNNING), ("AH00169", TERM), ("AH00170", WINCH), ("AH00171", _USR1_PREFORK), ("AH00173", HUP))

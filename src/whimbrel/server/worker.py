@@ -1,0 +1,165 @@
+"""A worker: one process, one loop, accepting on the sockets that all workers share.
+
+Signals from the master: TERM ends at once (answers that are being sent may take up to `HURRY` seconds), USR1 ends after the connections have ended
+(idle ones stay open for their keep-alive time, so that no request is lost).  The worker also ends when the master is gone: it holds the other end
+of *lifeline*.  On *control* it tells the master in lines ``retire PID`` (it has served its number of connections) and ``busy PID``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+import traceback
+from typing import Any, Final
+
+import uvloop
+
+from whimbrel.server import privileges
+from whimbrel.server.generation import Generation
+from whimbrel.server.protocol import HttpProtocol
+from whimbrel.server.scoreboard import Scoreboard
+from whimbrel.server.service import Service
+
+FATAL: Final = 15        # exit status of a worker that could not begin: the master gives up (httpd's APEXIT_CHILDFATAL)
+HURRY: Final = 3.0       # seconds that answers may take when the server stops
+BUSY: Final = 0.85       # share of a processor from which on a worker asks for company
+
+
+class Worker:
+    """The running worker; `run` returns the signal that ended it."""
+
+    def __init__(self, generation: Generation, slot: int, lifeline: int = -1, control: int = -1) -> None:
+        self.generation, self.slot, self.lifeline, self.control = generation, slot, lifeline, control
+        self.reason = 0
+        self._servers: list[asyncio.AbstractServer] = []
+        self._reported = self._cpu = 0.0
+
+    def run(self) -> int:
+        """Serve until told to end."""
+        self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        self.ended = self.loop.create_future()
+        self.generation.runtime.born()
+        self.service = service = Service(self.generation.engine, self.loop, report=self._report)
+        service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
+        self.generation.runtime.scoreboard = Scoreboard(self.generation.board, self.slot, self.generation.life, self.refresh)
+        self.generation.logs.attach(self.loop.call_soon)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH):
+            self.loop.add_signal_handler(number, self._told, number)
+        if self.lifeline >= 0:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGWINCH, signal.SIG_IGN)
+            self.loop.add_reader(self.lifeline, self._orphaned)
+        try:
+            self.loop.run_until_complete(self._serve())
+        finally:
+            self.generation.logs.flush()
+        return self.reason
+
+    async def _serve(self) -> None:
+        backlog = self.generation.spec.backlog
+        for one in self.generation.sockets.values():
+            self._servers.append(await self.loop.create_server(lambda: HttpProtocol(self.service), sock=one.dup(), backlog=backlog))
+        self.refresh()
+        await self.ended
+
+    # the end ----------------------------------------------------------------------------------
+    def _told(self, number: int) -> None:
+        self.reason = self.reason or number
+        if number in (signal.SIGUSR1, signal.SIGWINCH):
+            self.retire()
+        else:
+            self.stop()
+
+    def _orphaned(self) -> None:
+        self.loop.remove_reader(self.lifeline)
+        self.stop()
+
+    def retire(self) -> None:
+        """Accept nothing more, end with the last connection."""
+        self._close_servers()
+        self.service.drain()
+        self._empty()
+
+    def stop(self) -> None:
+        """Accept nothing more, close what is idle, give answers a moment."""
+        self._close_servers()
+        self.service.stop()
+        self.loop.call_later(HURRY, self._over)
+        self._empty()
+
+    def _close_servers(self) -> None:
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
+
+    def _empty(self) -> None:
+        if self.service.draining and not self.service.connections:
+            self._over()
+
+    def _over(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    # what the master wants to know ------------------------------------------------------------
+    def _accepted(self) -> None:
+        limit = self.generation.spec.requests_per_child
+        if limit and self.service.accepted >= limit and not self.service.draining:
+            self._tell("retire")
+            self.loop.call_soon(self.retire)
+
+    def _tell(self, word: str) -> None:
+        if self.control >= 0:
+            try:
+                os.write(self.control, b"%b %d\n" % (word.encode(), os.getpid()))
+            except OSError:
+                pass
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        passed = now - self._reported
+        if passed >= 1.0:
+            used = time.process_time() - self._cpu
+            if self._reported and used > BUSY * passed:
+                self._tell("busy")
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Write this worker's slot of the scoreboard."""
+        self._reported, self._cpu = time.monotonic(), time.process_time()
+        service = self.service
+        rows = [{**one.row(), "process": self.slot, "generation": self.generation.life.generation, "pid": os.getpid()} for one in service.connections]
+        for row in rows:
+            row["accesses"], row["bytes"] = (row.pop("served"), service.requests, service.requests), (0, service.sent, service.sent)
+        self.generation.board.write(self.slot, self._summary(rows))
+
+    def _summary(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        service = self.service
+        states = "".join(row["state"] for row in rows)
+        idle = max(1, min(self.generation.spec.threads, 64) - len(rows))
+        waiting = {"process": self.slot, "generation": self.generation.life.generation, "pid": os.getpid(), "state": "G" if service.draining else "_"}
+        process = {
+            "slot": self.slot, "pid": os.getpid(), "stopping": service.draining, "connections": len(rows), "accepting": not service.draining,
+            "writing": states.count("W"), "keep_alive": states.count("K"), "closing": states.count("C"), "wait_io": states.count("R"),
+            "workers": states + "_" * idle,
+        }
+        return {"accesses": service.requests, "bytes": service.sent, "duration": 0, "process": process, "rows": rows + [waiting] * idle}
+
+    def _report(self, problem: BaseException) -> None:
+        """A fault of the server's own: one line of the log."""
+        text = "".join(traceback.format_exception(problem))
+        self.generation.log("crit", text.rstrip("\n"))
+
+
+def child(generation: Generation, slot: int, lifeline: int, control: int) -> int:
+    """The life of a forked worker; its exit status."""
+    try:
+        privileges.drop(generation.spec)
+    except (OSError, KeyError, ValueError) as problem:
+        generation.runtime.born()
+        generation.log("alert", f"setuid: unable to change to uid of user {generation.spec.user}: {problem}", code="AH02162", module="unixd")
+        return FATAL
+    Worker(generation, slot, lifeline, control).run()
+    return 0
