@@ -120,11 +120,12 @@ def read(configuration: Configuration) -> Configuration:
     """Build the tree: the -C lines, the configuration file, the -c lines."""
     options = configuration.options
     reader = Reader(CommandState(configuration, configuration.main, configuration.main.defaults))
-    read_lines(reader, options.before)
-    may_miss = configuration.version is Versions.V22 and bool(options.before or options.after)
-    Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
-    _check_mpm(configuration)
-    read_lines(reader, options.after)
+    with deep_recursion():
+        read_lines(reader, options.before)
+        may_miss = configuration.version is Versions.V22 and bool(options.before or options.after)
+        Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
+        _check_mpm(configuration)
+        read_lines(reader, options.after)
     return configuration
 
 
