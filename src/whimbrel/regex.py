@@ -105,7 +105,7 @@ class _BytesFound:
 
 
 def _pcre(pattern: str, ignore_case: bool) -> Any:
-    import pcre2  # type: ignore[import-untyped]  # costs 12 ms: only for patterns that need it
+    import pcre2  # costs 12 ms: only for patterns that need it
 
     try:
         flags = pcre2.DOTALL | (pcre2.IGNORECASE if ignore_case else 0)
