@@ -6,6 +6,7 @@ Manual: developer/request.html.  Every function gives httpd's answers: OK, DECLI
 from __future__ import annotations
 
 from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.model import SectionKind
 from whimbrel.http.url import Slashes, decode_path
 from whimbrel.registry.phases import (
     ACCESS_CHECKER,
@@ -27,6 +28,7 @@ from whimbrel.registry.phases import (
     Phase,
     Run,
 )
+from whimbrel.request.plan import Plan
 from whimbrel.request.record import Request
 from whimbrel.request.walk import directory_walk, file_walk, walk_location_and_if
 
@@ -115,7 +117,7 @@ async def _map_to_storage(r: Request) -> Answer:
 async def _check_access(r: Request) -> Answer:
     """Who may enter: host, user and both, as Satisfy says.  A request whose settings are its parent's was checked there."""
     for earlier in (r.prev, r.main):
-        if earlier is not None and earlier.plan is r.plan:
+        if earlier is not None and earlier.plan is r.plan and not (r.plan.dialect.access_in_core and _has_location(r.plan)):
             r.user, r.auth_type = earlier.user, earlier.auth_type
             return OK
     if r.plan.dialect.access_in_core:
@@ -132,6 +134,11 @@ async def _check_access(r: Request) -> Answer:
     if answer == DECLINED:
         return await _check_user(r, "AH00028" if either else "AH00027")
     return OK if answer == OK else _config_error(r, answer, "check access")
+
+
+def _has_location(plan: Plan) -> bool:
+    """Whether a <Location> took part: 2.2 merges those anew for every request, so that a sub-request's settings are never its parent's."""
+    return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
 
 
 async def _check_access_22(r: Request) -> Answer:

@@ -171,6 +171,4 @@ def fast_redirect(sub: Request, r: Request) -> None:
         r.err_headers_out.set(name, value)
     r.env = {**r.env, **sub.env}
     r.notes = {**r.notes, **sub.notes}
-    if sub.user is not None:
-        r.user, r.auth_type = sub.user, sub.auth_type
 
