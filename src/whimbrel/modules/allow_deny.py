@@ -171,10 +171,15 @@ def compile_denied(record: AllowDenySettings) -> tuple[Any, Reads, bool]:
         return (lambda r: _denied(order.get(r.method_number, DENY_THEN_ALLOW), lambda: allows.has(r), lambda: denies.has(r))), reads, False
 
     async def denied(r: Request) -> bool:
+        # Both lists are asked, whatever the first says: the name that was looked up appears in the access log.
         kind = order.get(r.method_number, DENY_THEN_ALLOW)
         if kind == DENY_THEN_ALLOW:
-            return await denies.has_waiting(r) and not await allows.has_waiting(r)
-        return not await allows.has_waiting(r) or await denies.has_waiting(r)
+            refused = await denies.has_waiting(r)
+            return not await allows.has_waiting(r) and refused
+        allowed = await allows.has_waiting(r)
+        if kind == MUTUAL_FAILURE and not allowed:
+            return True
+        return await denies.has_waiting(r) or not allowed
 
     return denied, reads, True
 

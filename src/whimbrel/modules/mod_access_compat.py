@@ -38,7 +38,7 @@ def satisfies(r: Request) -> str:
 def make_access(scope: Scope) -> Made:
     """Refuse clients that Order, Allow and Deny keep out; said in the log even where Satisfy Any lets them in by a password."""
     record = scope.folder(AllowDenySettings)
-    if not record.order and not record.denies:
+    if not record.order and not record.denies and not any(e.kind == "host" for e in record.allows):
         return Made(lambda r: OK)
     denied, reads, waits = compile_denied(record)
 
