@@ -119,14 +119,27 @@ def _expanded(template: Template, r: Request) -> str | None:
 
 
 # handler ------------------------------------------------------------------------------------------------------------------------------------------
+# Handlers of modules that must never let a file through as it is: where such a module is loaded and its handler did not take the request,
+# it has no behaviour here, and the file would be shown instead of run.
+_OF_MODULES: Final = {
+    "cgi-script": ("cgi_module", "cgid_module"), "application/x-httpd-cgi": ("cgi_module", "cgid_module"), "lua-script": ("lua_module",),
+    "send-as-is": ("asis_module",), "httpd/send-as-is": ("asis_module",), "imap-file": ("imagemap_module",), "type-map": ("negotiation_module",),
+    "application/x-type-map": ("negotiation_module",), "server-parsed": ("include_module",), "isapi-handler": ("isapi_module",),
+}
+
+
 def make_default_handler(scope: Scope) -> Made:
     """Answers with the file, after the request body was read and thrown away."""
+    guarded = frozenset(name for name, modules in _OF_MODULES.items() if any(map(scope.loaded, modules)))
     missing = "info" if scope.dialect.ah_codes else "error"
     limit = scope.folder(CoreFolder).limit_body
     if limit < 0:
         limit = DEFAULT_BODY_LIMIT if scope.dialect.ah_codes else 0
 
     async def default_handler(r: Request) -> Answer:
+        if r.handler in guarded and r.info is not None:
+            r.log("error", f"handler {r.handler} has no behaviour here, {r.filename} is not sent")
+            return 500
         r.allowed |= DELIVERED
         if not r.body_in.ended or r.body_in.buffered:
             await r.body_in.discard(limit)
@@ -143,10 +156,11 @@ def make_default_handler(scope: Scope) -> Made:
 
 
 def _log_invalid(r: Request) -> None:
-    if r.the_request[:1] == "\x16" and r.the_request[1:2] in ("\x02", "\x03"):
-        r.log("error", f"Invalid method in request {r.the_request} - possible attempt to establish SSL connection on non-SSL port", code="AH00134")
+    line = r.the_request or ""
+    if line.startswith(("\x16\x02", "\x16\x03")):
+        r.log("error", f"Invalid method in request {line} - possible attempt to establish SSL connection on non-SSL port", code="AH00134")
     else:
-        r.log("error", f"Invalid method in request {r.the_request}", code="AH00135")
+        r.log("error", f"Invalid method in request {line}", code="AH00135")
 
 
 def deliver(r: Request, missing: str) -> Answer:

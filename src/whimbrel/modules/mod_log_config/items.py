@@ -117,7 +117,7 @@ def duration(r: Any, argument: str) -> str | None:
 # what ---------------------------------------------------------------------------------------------------------------------------------------------
 def request_line(r: Any, _argument: str) -> str | None:
     """%r."""
-    return escape_logitem(r.the_request)
+    return _escaped(r.the_request)
 
 
 def query(r: Any, _argument: str) -> str | None:
