@@ -1,0 +1,105 @@
+"""-k, and everything between a configuration that is fine and a server that runs.  Manual: programs/httpd.html, stopping.html."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from whimbrel.cli import texts
+from whimbrel.cli.starting import Reading
+from whimbrel.config.configuration import Configuration
+from whimbrel.errors import StartError
+from whimbrel.modules.core.process import Process
+from whimbrel.octets import from_system
+from whimbrel.server import pidfile
+from whimbrel.server.master import Master, StartOptions
+from whimbrel.server.words import coded
+
+_NUMBERS = {"stop": signal.SIGTERM, "restart": signal.SIGHUP, "graceful": signal.SIGUSR1, "graceful-stop": signal.SIGWINCH}
+
+
+def before_start(configuration: Configuration, word: str) -> int | None:
+    """Do what -k *word* says ("" for none) to the server whose PidFile this is; None when one has to be started.  Raises StartError."""
+    dialect = configuration.dialect
+    path = configuration.spec.pid_file
+    shown = configuration.main.conf(Process).pid_file or path
+    try:
+        number = pidfile.read(path)
+    except pidfile.BadPidFile:
+        cause = "(20014)Internal error" + (" (specific information not available)" if dialect.ah_codes else "")
+        raise StartError(
+            coded(dialect, "AH00058", f"Error retrieving pid file {shown}", cause),
+            coded(dialect, "AH00059", "Remove it before continuing if it is corrupted.")) from None
+    running = number is not None and pidfile.alive(number)
+    status = f"httpd (pid {number}{'' if running else '?'})" if number is not None else "httpd (no pid file)"
+    if word in ("stop", "graceful-stop"):
+        if not running or number is None:
+            sys.stdout.write(f"{status} not running\n")
+        else:
+            os.kill(number, _NUMBERS[word])
+            if word == "stop":
+                _wait_for_end(number)
+        return 0
+    if running and number is not None:
+        if word in ("", "start"):
+            sys.stdout.write(f"{status} already running\n")
+        else:
+            os.kill(number, _NUMBERS[word])
+        return 0
+    if word in ("restart", "graceful"):
+        sys.stdout.write("httpd not running, trying to start\n" * (2 if dialect.ah_codes else 1))
+        sys.stdout.flush()
+    return None
+
+
+def _wait_for_end(number: int) -> None:
+    """httpd doesn't wait; a moment is enough for most and makes stop-and-start scripts safe."""
+    end = time.monotonic() + 0.5
+    while pidfile.alive(number) and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def start(reading: Reading, configuration: Configuration) -> int:
+    """Start the server; in the background this returns when the PidFile is there.  Raises StartError."""
+    arguments = reading.arguments
+    shown = " ".join(map(from_system, arguments.shown))
+    if arguments.foreground:
+        options = StartOptions(reading.load, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built())
+        master = Master(options)
+        master.prepare(configuration)
+        return master.run()
+    return _detached(reading, configuration, shown)
+
+
+def _one_process(defines: list[str]) -> bool:
+    return bool({"ONE_PROCESS", "DEBUG"} & set(defines))
+
+
+def _detached(reading: Reading, configuration: Configuration, shown: str) -> int:
+    """Prepare here, where errors can be told, then go on in a process of its own session."""
+    ready_in, ready_out = os.pipe()
+    master = Master(StartOptions(reading.load, shown, built=texts.built(), ready=lambda: _say(ready_out)))
+    console = os.dup(2)
+    master.prepare(configuration)
+    if os.fork():
+        os.close(ready_out)
+        os.close(console)
+        os._exit(0 if os.read(ready_in, 1) else 1)
+    status = 1
+    try:
+        os.setsid()
+        os.close(ready_in)
+        os.close(console)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        status = master.run()
+    finally:
+        os._exit(status)
+
+
+def _say(handle: int) -> None:
+    os.write(handle, b"+")
+    os.close(handle)

@@ -1,0 +1,92 @@
+"""The texts of -L and of -t -D DUMP_...: what a configuration came to."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+
+from whimbrel.catalogue.listing import listing
+from whimbrel.catalogue.load import catalogue
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import CoreServer
+from whimbrel.config.vhost_dump import dump_vhosts
+from whimbrel.modules import ALL
+from whimbrel.modules.core.process import MUTEX_TYPES, Process
+
+
+def directives(dialect: str) -> str:
+    """The text of -L: the directives of all modules, those that httpd has built in first."""
+    known = catalogue("2.2" if dialect == "2.2" else "2.4")
+    return listing(known, [m.source for m in known.modules if m.static or m.file in ALL])
+
+
+def asked(configuration: Configuration) -> str:
+    """What the DUMP_ names on the command line ask for, in httpd's order; "" for none."""
+    names, new = set(configuration.options.defines), configuration.dialect.ah_codes
+    out = ""
+    if "DUMP_VHOSTS" in names:
+        out += dump_vhosts(configuration)
+    if "DUMP_RUN_CFG" in names and new:
+        out += run_settings(configuration)
+    if "DUMP_MODULES" in names:
+        out += loaded_modules(configuration)
+    if "DUMP_INCLUDES" in names and new:
+        out += includes(configuration)
+    return out
+
+
+def silent(configuration: Configuration) -> bool:
+    """Whether 2.4 keeps "Syntax OK" to itself."""
+    names = {"DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"}
+    return configuration.dialect.ah_codes and bool(names & set(configuration.options.defines))
+
+
+def loaded_modules(configuration: Configuration) -> str:
+    """-M."""
+    static = {m.identifier for m in catalogue("2.4" if configuration.dialect.ah_codes else "2.2").modules if m.static}
+    lines = (f" {m.name} ({'static' if m.name in static else 'shared'})\n" for m in configuration.modules.modules)
+    return "Loaded Modules:\n" + "".join(lines)
+
+
+def includes(configuration: Configuration) -> str:
+    """-t -D DUMP_INCLUDES: every file with the line that included it, further in for each level."""
+    lines = (f"{'  ' * (one.depth + 1)}({one.line}) {one.path}\n" for one in configuration.includes)
+    return "Included configuration files:\n" + "".join(lines)
+
+
+def run_settings(configuration: Configuration) -> str:
+    """-t -D DUMP_RUN_CFG."""
+    conf = configuration.main.conf(Process)
+    spec = configuration.spec
+    sink = spec.error_log
+    shown_log = "" if sink is None else f"|{sink.target}" if sink.piped else f"syslog:{sink.target}" if sink.syslog else sink.target
+    root = configuration.main.conf(CoreServer).document_root or f"{configuration.root}/htdocs"
+    out = f'ServerRoot: "{configuration.root}"\nMain DocumentRoot: "{root}"\nMain ErrorLog: "{shown_log}"\n'
+    run_folder = conf.run_folder or f"{configuration.root}/logs"
+    out += f'Mutex default: dir="{run_folder}/" mechanism=default \n'
+    used = (name for name, modules in MUTEX_TYPES.items() if name != "default" and any(map(configuration.loaded, modules)))
+    out += "".join(f"Mutex {name}: using_defaults\n" for name in sorted(used))
+    out += f'PidFile: "{spec.pid_file}"\n'
+    out += "".join(f"Define: {_define(configuration, name)}\n" for name in configuration.defines)
+    return out + _user(conf.user, "User") + _user(conf.group, "Group")
+
+
+def _define(configuration: Configuration, name: str) -> str:
+    value = configuration.variables.get(name.lower())
+    return name if value is None else f"{name}={value}"
+
+
+def _user(written: str, kind: str) -> str:
+    """``User: name="www-data" id=33``; an ordinary user's server doesn't use it."""
+    number, name = -1, written
+    try:
+        if written.startswith("#"):
+            number = int(written[1:])
+            name = pwd.getpwuid(number).pw_name if kind == "User" else written
+        elif written:
+            number = pwd.getpwnam(written).pw_uid if kind == "User" else grp.getgrnam(written).gr_gid
+    except (KeyError, ValueError):
+        pass
+    tail = "" if os.getuid() == 0 else " not_used"
+    return f'{kind}: name="{name}" id={number & 0xFFFFFFFF}{tail}\n'

@@ -1,0 +1,61 @@
+"""whimbrel-httpd: httpd's own command line, with ``--dialect 2.2|2.4|guide`` and ``--envvars FILE``.
+
+Everything that takes time is imported behind the options that need it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from whimbrel.cli import texts
+from whimbrel.cli.arguments import Arguments, WrongUse, parse
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv))
+
+
+def run(argv: list[str]) -> int:
+    """Do what *argv* says; the exit status."""
+    try:
+        arguments = parse(argv[0], argv[1:])
+    except WrongUse as problem:
+        said = f"{os.path.basename(argv[0])}: {problem.message}\n" if problem.message else ""
+        sys.stderr.write(said + texts.usage(argv[0], _dialect(argv)))
+        return 1
+    if arguments.show:
+        return show(arguments)
+    from whimbrel.cli import starting
+
+    return starting.run(arguments)
+
+
+def show(arguments: Arguments) -> int:
+    """-v, -V, -l and -L."""
+    if arguments.show == "v":
+        text = texts.version(arguments.dialect)
+    elif arguments.show == "l":
+        text = texts.modules()
+    else:
+        from whimbrel.cli import places
+
+        if arguments.show == "V":
+            root = places.root_of(arguments.root)
+            text = texts.settings(arguments.dialect, root, places.file_of(root))
+        else:
+            from whimbrel.cli.dumps import directives
+
+            text = directives(arguments.dialect)
+    sys.stdout.write(text)
+    return 0
+
+
+def _dialect(argv: list[str]) -> str:
+    """The dialect of a command line that could not be read to its end."""
+    for at, word in enumerate(argv):
+        value = word.partition("=")[2] or (argv[at + 1] if at + 1 < len(argv) else "")
+        if word.startswith("--dialect") and value in texts.COMPATIBLE:
+            return value
+    return "2.4"

@@ -1,0 +1,44 @@
+"""Where a configuration is when the command line doesn't say, and Debian's way of keeping one."""
+
+from __future__ import annotations
+
+import os
+
+DEBIAN = "/etc/apache2"
+ELSEWHERE = "/usr/local/apache2"
+
+
+def is_debian(root: str) -> bool:
+    """Whether *root* is kept as Debian does: apache2.conf, with its variables in envvars."""
+    return os.path.isfile(os.path.join(root, "apache2.conf")) and os.path.isfile(os.path.join(root, "envvars"))
+
+
+def root_of(given: str) -> str:
+    """The server root: *given* without a slash at its end, or the place where this system keeps one."""
+    if given:
+        return os.path.abspath(given)
+    return DEBIAN if is_debian(DEBIAN) else ELSEWHERE
+
+
+def file_of(root: str) -> str:
+    """The configuration file below *root* when none is named."""
+    return "apache2.conf" if is_debian(root) and not os.path.isfile(os.path.join(root, "conf/httpd.conf")) else "conf/httpd.conf"
+
+
+def envvars_of(given: str, root: str) -> str:
+    """The file of variables to read before the configuration: *given*, or a Debian folder's own; "" for none."""
+    return given or (os.path.join(root, "envvars") if is_debian(root) else "")
+
+
+def read_envvars(path: str, root: str) -> dict[str, str]:
+    """The environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError when it can't be read."""
+    import subprocess
+
+    with open(path, "rb"):
+        pass
+    name = path if "/" in path else f"./{path}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", '. "$0" >/dev/null; exec /usr/bin/env -0', name], stdout=subprocess.PIPE, env={**os.environ, "APACHE_CONFDIR": root},
+        check=False)
+    pairs = (entry.partition(b"=") for entry in done.stdout.split(b"\0") if b"=" in entry)
+    return {os.fsdecode(key): os.fsdecode(value) for key, _, value in pairs if key not in (b"_", b"PWD", b"SHLVL")}

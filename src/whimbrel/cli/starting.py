@@ -1,0 +1,125 @@
+"""Reading a configuration and doing with it what the command line asks: check, dump, signal, start."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from whimbrel.cli import places
+from whimbrel.cli.arguments import Arguments
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.load import complete, new_configuration, read
+from whimbrel.config.messages import format_error, format_message
+from whimbrel.config.options import LoadOptions
+from whimbrel.dialect import DIALECTS
+from whimbrel.errors import ConfigError, StartError
+from whimbrel.modules import ALL
+from whimbrel.modules.core.spec import server_spec
+from whimbrel.octets import from_system, raw
+
+_LEVELS = {name: number for number, name in enumerate(("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"))}
+
+
+class Reading:
+    """Reads the configuration that the command line names, as often as asked; messages go to standard error as they come."""
+
+    def __init__(self, arguments: Arguments, *, quiet: bool = False) -> None:
+        self.arguments, self.quiet = arguments, quiet
+        self.dialect = DIALECTS[arguments.dialect]
+        self.root = places.root_of(arguments.root)
+        self.configuration: Configuration | None = None
+        self._messages = 0
+
+    def options(self) -> LoadOptions:
+        """The command line as the configuration's reader wants it; reads the variables of a Debian folder."""
+        arguments = self.arguments
+        envvars = places.envvars_of(arguments.envvars, self.root)
+        if envvars:
+            os.environ.update(places.read_envvars(envvars, self.root))
+        return LoadOptions(
+            server_root=from_system(self.root), file=from_system(arguments.file or places.file_of(self.root)),
+            defines=tuple(map(from_system, arguments.defines)), before=tuple(map(from_system, arguments.before)),
+            after=tuple(map(from_system, arguments.after)), check_only=arguments.check_only,
+            environment={from_system(k): from_system(v) for k, v in os.environ.items()}, program=os.path.basename(arguments.program),
+        )
+
+    def load(self) -> Configuration:
+        """Read everything; raises ConfigError or StartError."""
+        try:
+            options = self.options()
+        except OSError as problem:
+            raise StartError(f"{os.path.basename(self.arguments.program)}: could not read {problem.filename}: {problem.strerror}") from None
+        self.configuration = configuration = new_configuration(options, ALL, self.dialect)
+        self._messages = 0
+        try:
+            complete(read(configuration))
+            server_spec(configuration)
+        finally:
+            self.say()
+        return configuration
+
+    def say(self) -> None:
+        """Print the messages that came since the last time."""
+        configuration = self.configuration
+        if configuration is None or self.quiet:
+            return
+        limit = _LEVELS.get(self.arguments.level or "warn", 99)
+        for message in configuration.messages[self._messages:]:
+            if message.level == "startup" or _LEVELS.get(message.level, 99) <= limit:
+                complain(format_message(message, self.dialect, time=_now(self.dialect.ah_codes), process=f"pid {os.getpid()}:tid {os.getpid()}"))
+        self._messages = len(configuration.messages)
+
+
+def _now(fine: bool) -> str:
+    import time
+
+    from whimbrel.http.dates import error_log_time
+
+    return error_log_time(time.time(), microseconds=fine)[1:-1]
+
+
+def complain(text: str) -> None:
+    """Print lines on standard error, byte for byte."""
+    os.write(2, raw(text) + b"\n")
+
+
+def failed(problem: ConfigError | StartError, reading: Reading) -> int:
+    """Print why it can't go on; the exit status."""
+    complain(format_error(problem, reading.dialect, os.path.basename(reading.arguments.program)))
+    return problem.status if isinstance(problem, StartError) else 1
+
+
+def run(arguments: Arguments) -> int:
+    """The part of whimbrel-httpd that needs a configuration; the exit status."""
+    reading = Reading(arguments)
+    if arguments.error_file:
+        handle = os.open(os.path.join(reading.root, arguments.error_file), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        os.dup2(handle, 2)
+    try:
+        configuration = reading.load()
+        if arguments.check_only:
+            return _checked(configuration)
+        from whimbrel.cli import control
+
+        if arguments.signal or arguments.dialect != "2.2":
+            status = control.before_start(configuration, arguments.signal)
+            if status is not None:
+                return status
+        return control.start(reading, configuration)
+    except (ConfigError, StartError) as problem:
+        return failed(problem, reading)
+
+
+def _checked(configuration: Configuration) -> int:
+    """-t: what was asked for is printed, and that all is well."""
+    dumping = any(name.startswith("DUMP_") for name in configuration.options.defines)
+    quiet = False
+    if dumping:
+        from whimbrel.cli import dumps
+
+        sys.stdout.flush()
+        os.write(1, raw(dumps.asked(configuration)))
+        quiet = dumps.silent(configuration)
+    if not quiet:
+        complain("Syntax OK")
+    return 0
