@@ -193,7 +193,7 @@ def _send(r: Request) -> Answer:
     if status != 200:
         os.close(handle)
         r.status = status
-        return OK if status == 304 or r.plan.dialect.ah_codes else status
+        return OK
     if info.st_size > IN_MEMORY:
         r.body.append(part)
         return OK

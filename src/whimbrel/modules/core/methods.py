@@ -43,6 +43,7 @@ def make_options_star(_scope: Scope) -> Made:
 def make_trace(scope: Scope) -> Made:
     """TRACE gives the request's head back; with TraceEnable extended its body too (ap_send_http_trace)."""
     mode = scope.server(CoreServer).trace_enable
+    level = "info" if scope.dialect.ah_codes else "error"
 
     async def trace(r: Request) -> Answer:
         if r.method_number != _TRACE:
@@ -54,7 +55,7 @@ def make_trace(scope: Scope) -> Made:
             first.notes["error-notes"] = "TRACE denied by server configuration"
             return 405
         if mode != 2 and (not r.body_in.ended or r.body_in.buffered):
-            first.notes["error-notes"] = "TRACE with a request body is not allowed"
+            r.log(level, f"TRACE with body is not allowed for {r.uri}", code="AH01595", module="http")
             return 413
         try:
             body = await r.body_in.read_all(TRACE_BODY_LIMIT)
