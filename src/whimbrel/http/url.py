@@ -130,8 +130,8 @@ def merge_slashes(path: str) -> str:
     return _SLASHES.sub("/", path) if "//" in path else path
 
 
-_PATH_CHARS = re.compile(r"[^0-9A-Za-z$\-_.+!*'(),:@&=/~]")
-_SEGMENT_CHARS = re.compile(r"[^0-9A-Za-z$\-_.+!*'(),:@&=~]")
+_PATH_CHARS = re.compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=/~]")
+_SEGMENT_CHARS = re.compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=~]")
 _FORM_CHARS = re.compile(r"[^0-9A-Za-z.\-*_ ]")
 
 

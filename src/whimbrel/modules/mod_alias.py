@@ -17,7 +17,7 @@ from whimbrel.http.url import escape_uri
 from whimbrel.modules.patterns import Substitution, compiled, is_url
 from whimbrel.modules.setters import Not, atoi, check_context, set_flag
 from whimbrel.regex import Regex
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, Answer
 from whimbrel.registry.settings import prepended, setting
 

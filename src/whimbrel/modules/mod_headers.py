@@ -101,7 +101,7 @@ def parse_format(text: str, known: dict[str, Callable[[str], Item]]) -> tuple[tu
     for match in _PIECE.finditer(text):
         if match[3] is not None:
             items.append(re.sub(r"\\[\\rnt]", lambda m: _ESCAPES[m[0]], match[3]))
-        elif match[0] == "%%":
+        elif match[0] in ("%%", "%"):  # a single one at the end stands for itself
             items.append("%")
         else:
             make = known.get(match[2])

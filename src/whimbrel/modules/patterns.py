@@ -10,7 +10,7 @@ from whimbrel.regex import Found, Regex, RegexError
 
 _PIECE_24 = re.compile(r"\$(\d)|\\(.)|([^$\\]+|.)", re.S)
 _PIECE_22 = re.compile(r"\$(\d)|(&)|\\(.)|([^$\\&]+|.)", re.S)
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+\-.]*:", re.ASCII)
+_URL = re.compile(r"[A-Za-z0-9+\-.]+:", re.ASCII)
 
 
 class Substitution:
@@ -42,7 +42,7 @@ class Substitution:
 
 
 def is_url(text: str) -> bool:
-    """Whether *text* begins with a scheme (ap_is_url)."""
+    """Whether *text* begins with a scheme and a colon; digits may come first (ap_is_url)."""
     return _URL.match(text) is not None
 
 

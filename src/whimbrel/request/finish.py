@@ -48,6 +48,8 @@ def _answer(r: Request, *, measured: bool = True) -> Answer:
         _content_length(r, bodiless)
     if len(r.err_headers_out):
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
+    if "Vary" in r.headers_out:
+        _vary(r)
     close, framing = keep_alive(r, bodiless)
     _entity_fields(r, bodiless)
     if r.header_only or bodiless:
@@ -66,7 +68,7 @@ def drop_body(r: Request) -> None:
 
 
 def _content_length(r: Request, bodiless: bool) -> None:
-    if r.stream is not None or bodiless:
+    if r.stream is not None or r.chunked or bodiless:
         return
     length = 0
     for part in r.body:
@@ -84,7 +86,7 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     wimpy = _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "Content-Length" in out
-    if not defined and r.proto >= (1, 1) and not (asked_to_close and r.plan.dialect.ranges_joined and r.stream is None):
+    if not defined and r.proto >= (1, 1) and not (asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked):
         defined, framing = True, Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served
     asks = "keep-alive" in tokens
@@ -112,6 +114,20 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     return True, framing
 
 
+def _vary(r: Request) -> None:
+    """One Vary field that names each header once; none where ``force-no-vary`` is set, for clients that can't read it."""
+    if "force-no-vary" in r.env:
+        r.headers_out.unset("Vary")
+        r.env["force-response-1.0"] = "1"
+        return
+    names: dict[str, str] = {}
+    for value in r.headers_out.get_all("Vary"):
+        for name in value.replace(",", " ").split():
+            names.setdefault(name.lower(), name)
+    if names:
+        r.headers_out.set("Vary", ",".join(names.values()))
+
+
 def _has_token(value: str | None, token: str) -> bool:
     return value is not None and token in (t.strip().lower() for t in value.split(","))
 
@@ -129,7 +145,7 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
     if r.content_encodings:
         out.set("Content-Encoding", ", ".join(r.content_encodings))
     if r.content_languages:
-        out.set("Content-Language", ",".join(dict.fromkeys(r.content_languages)))
+        out.set("Content-Language", ",".join(r.content_languages))
     if r.no_cache and "Expires" not in out:
         out.set("Expires", r.engine.http_date(r.time))
         r.outside()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
+from whimbrel.http.url import getparents
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
 from whimbrel.octets import raw
 from whimbrel.request.files import is_file, is_folder
@@ -136,9 +137,9 @@ async def make_entry(r: Any, name: str, conf: AutoindexSettings, options: Opt, t
 
 def parent_entry(r: Any, conf: AutoindexSettings, options: Opt, alt: str) -> Entry | None:
     """The entry for the folder above; the root has none."""
-    above = r.uri.rstrip("/").rpartition("/")[0] + "/"
+    above = getparents(f"{r.uri}../" if r.uri.endswith("/") else f"{r.uri}/../")
     path = r.filename + ".."
-    if not r.uri.strip("/") or is_ignored(conf, path):
+    if not above or is_ignored(conf, path):
         return None
     entry = Entry(above, parent=True)
     if options & (Opt.FANCY | Opt.TABLE):

@@ -46,8 +46,9 @@ def preamble(look: Look, title: str) -> str:
 
 
 def heading(look: Look, title: str) -> str:
-    """The <h1>."""
-    return f'  <h1 id="indextitle">Index of {title}</h1>\n' if look.options & Opt.XHTML else f"<h1>Index of {title}</h1>\n"
+    """The <h1>; style sheets of 2.4 know it by its id."""
+    styled = look.new and look.conf.style_sheet is not None
+    return f'  <h1 id="indextitle">Index of {title}</h1>\n' if styled else f"<h1>Index of {title}</h1>\n"
 
 
 def size_text(size: int) -> str:

@@ -265,9 +265,9 @@ def _encoding(name: str) -> str:
 def add_description(_cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
     """AddDescription text name."""
     text, to = words
-    whole, wild = "/" in to, any(c in to for c in "*?[")
-    pattern = f"*/{to}" if wild and whole else to
-    conf.descriptions = [*conf.descriptions, Description(pattern, whole, wild, text)]
+    whole = "/" in to
+    wild = whole or any(c in to for c in "*?[")
+    conf.descriptions = [*conf.descriptions, Description(f"*/{to}" if whole else to, whole, wild, text)]
 
 
 def add_ignored(cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
