@@ -115,14 +115,15 @@ class Engine:
         return self._sorted(server)[0]
 
     def regex_directories(self, server: Server) -> list[Section]:
-        """The <Directory> sections with one, in file order."""
+        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd sorts them."""
         return self._sorted(server)[1]
 
     def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:
         found = self._directories.get(id(server))
         if found is None:
             plain = sorted((s for s in server.directories if s.regex is None), key=lambda s: s.components)
-            found = self._directories[id(server)] = (plain, [s for s in server.directories if s.regex is not None])
+            regexes = sorted((s for s in server.directories if s.regex is not None), key=lambda s: s.pattern.count("/"))
+            found = self._directories[id(server)] = (plain, regexes)
         return found
 
     # sub-requests and redirects -------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+from functools import lru_cache
+
 from whimbrel import __version__
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.http.error_page import signature as signature_html
@@ -27,8 +30,19 @@ def server_name(r: Request) -> str:
     core = r.conf(CoreFolder)
     if core.use_canonical_name == 0 and r.hostname:
         return r.hostname
+    if core.use_canonical_name == 2:
+        return local_name(r.connection.local_ip)
     name: str = r.server.name or r.engine.main.name
     return name or r.connection.local_ip
+
+
+@lru_cache(maxsize=256)
+def local_name(address: str) -> str:
+    """The host name of one of this machine's own addresses (UseCanonicalName DNS); looked up once, the address where there is none."""
+    try:
+        return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+    except OSError:
+        return address
 
 
 def scheme(r: Request) -> str:
@@ -41,7 +55,7 @@ def server_port(r: Request) -> int:
     core = r.conf(CoreFolder)
     default = DEFAULT_PORTS.get(scheme(r), 80)
     physical = r.connection.local_port if core.use_canonical_port else 0
-    if core.use_canonical_name == 0:
+    if core.use_canonical_name != 1:
         return r.port or physical or r.server.port or default
     return r.server.port or physical or default
 

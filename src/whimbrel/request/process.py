@@ -89,8 +89,6 @@ def decoded(r: Request) -> Answer:
     if not r.uri:
         return OK
     server, old = r.server_conf(CoreServer), not r.plan.dialect.merge_slashes
-    if not old:
-        walk_location_and_if(r)
     core = r.conf(CoreFolder)
     allowed = server.encoded_slashes if old else core.encoded_slashes
     slashes = Slashes.OFF if not allowed else Slashes.ON if old or core.decode_slashes else Slashes.NO_DECODE

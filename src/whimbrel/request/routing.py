@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from whimbrel.config.core import CoreServer
+from whimbrel.config.hosts import matcher
 from whimbrel.http.head import Head
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.record import Request
@@ -26,7 +28,7 @@ def place_request(r: Request, head: Head) -> Answer:
     for reason in head.notes:
         r.log(reason.level, _full(reason.text, reason.cause), code=reason.code)
     if head.error is None:
-        return OK
+        return _foreign_scheme(r, head) or _strictly_named(r)
     for reason in head.error.reasons:
         r.log(reason.level, _full(reason.text, reason.cause), code=reason.code)
     if head.error.notes:
@@ -45,13 +47,36 @@ def _choose_server(r: Request, head: Head) -> None:
     if head.error is not None and not head.error.hooks:
         return
     if r.hostname:
-        r.server = candidates.by_name(r.hostname) or candidates.server
+        named = candidates.by_name(r.hostname)
+        if named is not None:
+            r.server = named
         return
     found = candidates.by_path(r.uri)
     if found is not None:
         r.server = found
         rest = r.uri[len(found.path.rstrip("/")) :]
         r.uri = rest or "/"
+
+
+def _foreign_scheme(r: Request, head: Head) -> Answer:
+    """2.4 refuses an absolute target of a scheme that no server speaks."""
+    if head.url is None or not r.plan.dialect.strict_host or r.method == "CONNECT":
+        return OK
+    return OK if (head.url.scheme or "http").lower() in ("http", "https") else 400
+
+
+def _strictly_named(r: Request) -> Answer:
+    """StrictHostCheck: a host name that no server here has is refused."""
+    if not r.server_conf(CoreServer).strict_host_check or r.hostname is None:
+        return OK
+    host = r.hostname.lower()
+    own = (r.server.name, *r.server.names)
+    if host in (name.lower() for name in own) or any(matcher(name)(host) for name in r.server.wild_names):
+        return OK
+    text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching virtual host"
+    r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
+    r.keep = False
+    return 400
 
 
 def _full(text: str, cause: str) -> str:

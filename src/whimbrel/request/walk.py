@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from functools import lru_cache
+from typing import NamedTuple
 
 from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder
 from whimbrel.config.htaccess import HtaccessError
@@ -16,6 +17,7 @@ from whimbrel.http.url import merge_slashes
 from whimbrel.regex import Regex, compile_regex
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.files import is_file, is_folder, is_link
+from whimbrel.request.plan import Plan
 from whimbrel.request.record import Request
 
 
@@ -68,6 +70,14 @@ def if_walk(r: Request) -> None:
 
 
 # Directories ----------------------------------------------------------------------------------------------------------------------------------------
+class Walked(NamedTuple):
+    """What a directory walk found: the folder it ended in, the plan it began with and the one it came to."""
+
+    folder: str
+    before: Plan
+    after: Plan
+
+
 def directory_walk(r: Request) -> Answer:
     """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets info and path_info."""
     if r.filename is None:
@@ -82,6 +92,12 @@ def directory_walk(r: Request) -> Answer:
     if info is not None and path.endswith("/") and not is_folder(info):
         info = None
     r.info = info
+    folder = _folder_of(path, info)
+    known = _walked_before(r, folder)
+    if known is not None:
+        r.filename = path
+        return _familiar(r, known)
+    before = r.plan
     walk = _Descent(r, path)
     answer = walk.run()
     r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
@@ -89,6 +105,33 @@ def directory_walk(r: Request) -> Answer:
     if answer != OK:
         return answer
     _regex_directories(r)
+    r.walked = Walked(folder, before, r.plan)
+    return OK
+
+
+def _folder_of(path: str, info: os.stat_result | None) -> str:
+    """The folder that a walk to *path* ends in: a file's own, else the path itself."""
+    if is_file(info):
+        return path[: path.rindex("/") + 1]
+    return path if path.endswith("/") else path + "/"
+
+
+def _walked_before(r: Request, folder: str) -> Walked | None:
+    """The walk of the request that this one came from, if it ended in the same folder."""
+    earlier = r.prev or r.main
+    walked: Walked | None = earlier.walked if earlier is not None else None
+    return walked if walked is not None and walked.folder == folder and walked.before is r.plan else None
+
+
+def _familiar(r: Request, known: Walked) -> Answer:
+    """The sections of an earlier walk hold here too; only the file itself may be a link that isn't allowed."""
+    r.plan, r.walked = known.after, known
+    value = r.plan.folder(CoreFolder).options.value
+    if not value & OPT_SYM_LINKS and r.info is not None and is_link(r.files.lstat(r.filename or "")):
+        answer, info = _judged(r, r.filename or "")
+        if answer != OK:
+            return answer
+        r.info = info
     return OK
 
 
@@ -144,7 +187,7 @@ class _Descent:
                 return OK
             self.path, self.rest = folder + name, slash + beyond
             if not self.known or not self._trusted():
-                answer, found = self._look(self.path)
+                answer, found = _judged(self.r, self.path)
                 if answer != OK:
                     return answer
                 if not self.known:
@@ -183,42 +226,43 @@ class _Descent:
             r.plan = r.plan.plus(layer)
         return OK
 
-    def _look(self, path: str) -> tuple[Answer, os.stat_result | None]:
-        """What is at *path*, symbolic links judged by the options in force: an answer and the target's stat."""
-        r = self.r
-        info = r.files.lstat(path)
+
+def _judged(r: Request, path: str) -> tuple[Answer, os.stat_result | None]:
+    """What is at *path*, symbolic links judged by the options in force: an answer and the target's stat."""
+    info = r.files.lstat(path)
+    if info is None:
+        why = r.files.errno
+        return (OK, None) if why == errno.ENOENT else (_refused(r, path, why), None)
+    if is_link(info):
+        info = _target(r, path, info)
         if info is None:
-            why = r.files.errno
-            return (OK, None) if why == errno.ENOENT else self._refused(path, why)
-        if is_link(info):
-            info = self._resolve(path, info)
-            if info is None:
-                r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code="AH00037")
-                return 403, None
-        if not is_folder(info) and not is_file(info):
-            r.log("error", f"Forbidden: {path} doesn't point to a file or directory", code="AH00038")
+            r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code="AH00037")
             return 403, None
-        return OK, info
-
-    def _refused(self, path: str, why: int) -> tuple[Answer, None]:
-        r = self.r
-        reason = f"({why}){os.strerror(why)}: "
-        if why == errno.EACCES:
-            tail = "because search permissions are missing on a component of the path"
-            r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') {tail}", code="AH00035")
-        else:
-            r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
+    if not is_folder(info) and not is_file(info):
+        r.log("error", f"Forbidden: {path} doesn't point to a file or directory", code="AH00038")
         return 403, None
+    return OK, info
 
-    def _resolve(self, path: str, link: os.stat_result) -> os.stat_result | None:
-        """The target of a symbolic link that the options allow, else None."""
-        value = self.r.plan.folder(CoreFolder).options.value
-        if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
-            return None
-        target = self.r.files.stat(path)
-        if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):
-            return None
-        return target
+
+def _refused(r: Request, path: str, why: int) -> Answer:
+    reason = f"({why}){os.strerror(why)}: "
+    if why == errno.EACCES:
+        tail = "because search permissions are missing on a component of the path"
+        r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') {tail}", code="AH00035")
+    else:
+        r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
+    return 403
+
+
+def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | None:
+    """The target of a symbolic link that the options allow, else None."""
+    value = r.plan.folder(CoreFolder).options.value
+    if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
+        return None
+    target = r.files.stat(path)
+    if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):
+        return None
+    return target
 
 
 def _folder_matches(section: Section, folder: str) -> bool:
