@@ -14,6 +14,7 @@ from typing import Any, Final
 from whimbrel.directives.spec import Versions
 from whimbrel.http.dates import log_time
 from whimbrel.http.url import escape_logitem
+from whimbrel.request.finish import content_type
 from whimbrel.request.identity import server_name
 
 ItemFn = Callable[[Any, str], "str | None"]
@@ -144,7 +145,7 @@ def field_out(r: Any, argument: str) -> str | None:
     """%{Name}o: Content-Type without parameters; several Set-Cookie fields are joined."""
     low = argument.lower()
     if low == "content-type":
-        kind = r.content_type
+        kind = r.content_type if r.plan.dialect.ah_codes else content_type(r)
         return None if not kind else escape_logitem(kind.partition(";")[0].rstrip())
     if low == "set-cookie":
         values = [*r.headers_out.get_all(argument), *r.err_headers_out.get_all(argument)]
