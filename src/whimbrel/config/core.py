@@ -20,6 +20,7 @@ OPT_UNSET = 16
 OPT_INC_WITH_EXEC = 32
 OPT_SYM_OWNER = 64
 OPT_MULTI = 128
+_SSI = OPT_INCLUDES | OPT_INC_WITH_EXEC
 OPT_ALL = OPT_INDEXES | OPT_INCLUDES | OPT_INC_WITH_EXEC | OPT_SYM_LINKS | OPT_EXECCGI
 
 
@@ -42,11 +43,10 @@ class Options:
     def over(self, base: Options) -> Options:
         """These options laid over *base* (core_merge: a section with only +/- words changes, one with plain words replaces)."""
         if self.value & OPT_UNSET:
-            return Options(
-                (base.value & ~self.removed) | self.added,
-                (base.added & ~self.removed) | self.added,
-                (base.removed & ~self.added) | self.removed,
-            )
+            value = (base.value & ~self.removed) | self.added
+            if base.value & _SSI == _SSI and self.value & _SSI == OPT_INCLUDES:
+                value &= ~OPT_INC_WITH_EXEC  # +IncludesNOEXEC takes exec away from an outer Includes
+            return Options(value, (base.added & ~self.removed) | self.added, (base.removed & ~self.added) | self.removed)
         return Options(self.value, self.added, self.removed)
 
 

@@ -16,7 +16,7 @@ from whimbrel.config.hosts import Hosts, name_main_server
 from whimbrel.config.includes import Includer
 from whimbrel.config.model import Layer, Section, SectionKind
 from whimbrel.config.options import LoadOptions
-from whimbrel.config.reader import COMMAND_LINE, Numbered, Reader, Source
+from whimbrel.config.reader import COMMAND_LINE, Reader, Source
 from whimbrel.dialect import Dialect
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
@@ -131,15 +131,8 @@ def read(configuration: Configuration) -> Configuration:
 
 def read_lines(reader: Reader, lines: Iterable[str]) -> None:
     """Read the texts of -C or -c, each a line of its own."""
-    reader.read(Source(COMMAND_LINE, _numbered(lines)), reader.configuration.tree)
-
-
-def _numbered(lines: Iterable[str]) -> Numbered:
-    return _non_blank(enumerate((line.strip() for line in lines), 1))
-
-
-def _non_blank(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in lines if line and line[0] != "#")
+    scanned = iter([(0, 0, number, line.strip()) for number, line in enumerate(lines, 1)])
+    reader.read(Source(COMMAND_LINE, scanned), reader.configuration.tree)
 
 
 def _check_mpm(configuration: Configuration) -> None:

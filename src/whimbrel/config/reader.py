@@ -6,7 +6,8 @@ others become nodes.  Every file, and every <If...> of reading that is true, mat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 from whimbrel.config.execute import CommandState
 from whimbrel.config.loaded import Row
@@ -19,30 +20,53 @@ from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, scan
 
 COMMAND_LINE = "-c/-C directives"
 MAX_HTACCESS_LINE = 8192
-Numbered = Iterator[tuple[int, str]]
+Lines = Iterator[Scanned]
+R = TypeVar("R")
 
 
 class Source:
-    """A text that is being read: its lines are taken one after the other, whoever asks.  *number* is that of the line taken last."""
+    """A text that is being read; `lines` gives its lines one after the other, whoever asks.
 
-    __slots__ = ("included_from", "lines", "number", "path")
+    *path*, *number* are those of the line taken last.  `push` puts further lines in front of those still to come (a macro's).
+    """
 
-    def __init__(self, path: str, lines: Numbered, included_from: Place | None = None) -> None:
-        self.path, self.lines, self.included_from = path, lines, included_from
-        self.number = 0
+    __slots__ = ("_feeds", "included_from", "lines", "number", "path")
+
+    def __init__(self, path: str, lines: Lines, included_from: Place | None = None) -> None:
+        self.path, self.included_from, self.number = path, included_from, 0
+        self._feeds = [(path, lines)]
+        self.lines = self._numbered()
 
     def place(self) -> Place:
         return Place(self.path, self.number, self.included_from)
 
+    def push(self, path: str, lines: list[str]) -> None:
+        """Read *lines* next, as lines 1, 2 ... of *path*."""
+        self._feeds.append((path, iter([(0, 0, number, text) for number, text in enumerate(lines, 1)])))
 
-def numbered(scanned: Iterable[Scanned]) -> Numbered:
-    """Numbers and texts of scanned lines; blank lines and comments are left out."""
-    for _start, _end, number, text in scanned:
-        if text and text[0] != "#":
-            yield number, text
+    def raw_lines(self) -> Iterator[str]:
+        """The lines of the present text as they are, blank ones and comments too."""
+        for _start, _end, number, text in self._feeds[-1][1]:
+            self.number = number
+            yield text
+
+    def _numbered(self) -> Iterator[tuple[int, str]]:
+        """Numbers and texts; blank lines and comments are left out."""
+        feeds = self._feeds
+        while feeds:
+            feed = feeds[-1]
+            self.path = feed[0]
+            for _start, _end, number, text in feed[1]:
+                if text and text[0] != "#":
+                    self.number = number
+                    yield number, text
+                    if feeds[-1] is not feed:
+                        break
+            else:
+                feeds.pop()
 
 
-def short_enough(scanned: Iterable[Scanned], source: str, path: str) -> Iterator[Scanned]:
+def short_enough(scanned: Lines, source: str, path: str) -> Lines:
     """The same lines; ConfigError at one of more than 8192 bytes, its line end counted and joined lines taken together."""
     for line in scanned:
         start, end, number, _text = line
@@ -67,15 +91,24 @@ class Reader:
         self.source = Source("", iter(()))
         self.include_depth = 0
         self._enter = ""
+        self._memory: dict[type[Any], Any] = {}
         self._nodes: list[Node] = self.configuration.tree
         self._parent: Node | None = None
         state.reader = self
 
-    def lines(self, data: bytes, path: str = "") -> Numbered:
-        """The lines of a file that are no comments.  *path* is set for a .htaccess file, where 2.4 refuses long lines."""
+    def lines(self, data: bytes, path: str = "") -> Lines:
+        """The lines of a file.  *path* is set for a .htaccess file, where 2.4 refuses long lines."""
         text = as_text(data)
         scanned = scan(text, self.rules)
-        return numbered(short_enough(scanned, text, path) if path and self.rules.limit is None else scanned)
+        return short_enough(scanned, text, path) if path and self.rules.limit is None else scanned
+
+    def memory(self, kind: type[R]) -> R:
+        """What directives of reading remember while this reader reads: one object of each kind."""
+        found = self._memory.get(kind)
+        if found is None:
+            found = self._memory[kind] = kind()
+        kept: R = found
+        return kept
 
     def read(self, source: Source, nodes: list[Node], parent: Node | None = None) -> None:
         """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see `messages.format_error`."""
@@ -98,12 +131,11 @@ class Reader:
         Inside a container of reading closing tags match only what was opened inside it, so each has its own list of open sections; what an
         unclosed one leaves open is forgotten, as httpd does.
         """
-        path, via, rows_of = source.path, source.included_from, self.configuration.modules.rows
+        via, rows_of = source.included_from, self.configuration.modules.rows
         opened: list[tuple[Node, list[Node], Node | None]] = []
         outer: list[tuple[str, list[tuple[Node, list[Node], Node | None]]]] = []
         closing = ""
         for number, line in source.lines:
-            source.number = number
             if closing and not opened and line[:2] == "</" and line[2:].lower() == closing:
                 closing, opened = outer.pop()
                 continue
@@ -115,15 +147,15 @@ class Reader:
                 if not self._keeps_spelling:
                     name = rows[0].name
                 if rows[0].exec_on_read:
-                    self._execute(Node(name, args, Place(path, number, via), parent), rows, nodes, parent)
+                    self._execute(Node(name, args, Place(source.path, number, via), parent), rows, nodes, parent)
                     if self._enter:
                         outer.append((closing, opened))
                         closing, opened, self._enter = self._enter, [], ""
                     continue
             if name[0] != "<":
-                nodes.append(Node(name, args, Place(path, number, via), parent))
+                nodes.append(Node(name, args, Place(source.path, number, via), parent))
             elif name[1:2] != "/":
-                node = Node(name, args, Place(path, number, via), parent)
+                node = Node(name, args, Place(source.path, number, via), parent)
                 nodes.append(node)
                 opened.append((node, nodes, parent))
                 parent, nodes = node, node.children
@@ -166,8 +198,7 @@ class Reader:
     def soak(self, container: str) -> None:
         """Skip to the closing tag of *container*: the false case.  Only nesting is looked at, in the words of ap_soak_end_container."""
         waiting = [container]
-        for number, line in self.source.lines:
-            self.source.number = number
+        for _number, line in self.source.lines:
             if line[0] != "<" and line[0] not in "\"'":
                 continue
             word, rest = getword(line)

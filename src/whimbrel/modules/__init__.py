@@ -14,7 +14,7 @@ from whimbrel.registry.module import Module
 
 # Base name of the module's file -> where the Module stands; without a colon it is MODULE of the file of that name here.
 TABLE: Final[tuple[str, ...]] = (
-    "core=core:CORE", "mod_http=core:HTTP", "mod_so",
+    "core=core:CORE", "mod_http=core:HTTP", "mod_so", "mod_macro",
     "mod_mpm_event=mpm:EVENT", "mod_mpm_worker=mpm:WORKER", "mod_mpm_prefork=mpm:PREFORK",
     "mod_unixd", "mod_log_config", "mod_logio", "mod_watchdog", "mod_version",
     "mod_authn_core", "mod_authn_file", "mod_auth_basic",

@@ -58,6 +58,9 @@ def _misplaced(cmd: Command, forbidden: Not) -> str:
         return "htaccess files"
     if forbidden & Not.DIR_CONTEXT == Not.DIR_CONTEXT and cmd.path and cmd.dialect.version >= (2, 4):
         return "directory context"
+    parent = cmd.node.parent
+    if parent is None or (parent.parent is None and parent.name == "<VirtualHost"):
+        return ""  # at server level, as most directives are
     for bit, names in _CONTAINERS:
         around = cmd.within(*names) if forbidden & bit else None
         if around is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import OPT_INDEXES, OPT_MULTI, OPT_SYM_LINKS, CoreFolder
+from whimbrel.config.core import OPT_INC_WITH_EXEC, OPT_INCLUDES, OPT_INDEXES, OPT_MULTI, OPT_SYM_LINKS, CoreFolder
 from whimbrel.dialect import V22
 from whimbrel.directives.spec import Where
 
@@ -55,7 +55,6 @@ def test_refused(tmp_path: Path, conf: str, line: int, reason: str) -> None:
 FINE = [
     "<Directory ~>\n</Directory>\n", "Options All Indexes\n", "ServerPath a\n", "Listen 81\nListen 127.0.0.1:81\n", "Listen [::]:81\n",
     "<Directory />\nAllowOverride Nonfatal=Foo\n</Directory>\n",
-    
     '<If "true">\n</If>\n<ElseIf "true">\n</ElseIf>\n<Else>\n</Else>\n',
 ]
 
@@ -127,3 +126,11 @@ def test_unknown_host_is_left_out(tmp_path: Path) -> None:
 def test_server_root_is_read_inside_sections_too(tmp_path: Path) -> None:
     conf = f"<Directory />\nServerRoot {tmp_path}/conf\n</Directory>\nInclude nosuch\n"
     assert Site(tmp_path, conf).check().endswith("Could not open configuration file @/conf/nosuch: No such file or directory")
+
+
+def test_includes_without_exec_takes_exec_away(tmp_path: Path) -> None:
+    """An inner +IncludesNOEXEC over an outer Includes: exec is off (server/core.c's merge; CVE-2009-1195)."""
+    conf = "<Directory />\nOptions Includes\n</Directory>\n<Directory /a>\nOptions +IncludesNOEXEC\n</Directory>\n"
+    outer, inner = (s.layer.record(CoreFolder).options for s in Site(tmp_path, conf).load().main.directories)
+    assert outer.value == OPT_INCLUDES | OPT_INC_WITH_EXEC
+    assert inner.over(outer).value == OPT_INCLUDES
