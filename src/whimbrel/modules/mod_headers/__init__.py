@@ -1,0 +1,106 @@
+"""mod_headers: change the headers of requests and of answers.
+
+Manual: mod/mod_headers.html.  RequestHeader works in the fix-up phase.  Header is an output filter: of an ordinary answer it changes the table
+for all answers (``always``) and then the one for successful answers (``onsuccess``, the default), of an error page only the first.  ``early``
+lines work on the server's own settings as soon as the request has been read.
+"""
+
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.modules.mod_headers.actions import compile_lines
+from whimbrel.modules.mod_headers.lines import HeadersSettings, header, request_header
+from whimbrel.registry.module import Hook, Made, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, POST_READ_REQUEST, Answer
+
+
+def make_early(scope: Scope) -> Made | None:
+    """The ``early`` lines of the server."""
+    conf = scope.folder(HeadersSettings)
+    request, always, success = (compile_lines(lines, True) for lines in (conf.request, conf.always, conf.success))
+    if request is None and always is None and success is None:
+        return None
+
+    def early(r: Any) -> Answer:
+        if request is not None:
+            request(r.headers_in, r)
+        if always is not None:
+            always(r.err_headers_out, r)
+        if success is not None:
+            success(r.headers_out, r)
+        return DECLINED
+
+    return Made(early)
+
+
+def make_fixup(scope: Scope) -> Made | None:
+    """RequestHeader."""
+    request = compile_lines(scope.folder(HeadersSettings).request, False)
+    if request is None:
+        return None
+
+    def fixup(r: Any) -> Answer:
+        request(r.headers_in, r)
+        return DECLINED
+
+    return Made(fixup)
+
+
+def make_insert(scope: Scope) -> Made | None:
+    """The filter of an ordinary answer."""
+    conf = scope.folder(HeadersSettings)
+    always, success = compile_lines(conf.always, False), compile_lines(conf.success, False)
+    if always is None and success is None:
+        return None
+
+    def change(r: Any) -> None:
+        if always is not None:
+            always(r.err_headers_out, r)
+        if success is not None:
+            success(r.headers_out, r)
+
+    return Made(_inserting(change))
+
+
+def make_insert_error(scope: Scope) -> Made | None:
+    """The filter of an error page."""
+    always = compile_lines(scope.folder(HeadersSettings).always, False)
+    if always is None:
+        return None
+
+    def change(r: Any) -> None:
+        always(r.err_headers_out, r)
+
+    return Made(_inserting(change))
+
+
+def _inserting(change: Callable[[Any], None]) -> Callable[[Any], Answer]:
+    def insert(r: Any) -> Answer:
+        r.output_filters.append(change)
+        return OK
+
+    return insert
+
+
+
+MODULE = Module(
+    name="headers_module",
+    source="mod_headers.c",
+    folder_settings=HeadersSettings,
+    directives=(
+        Directive(name="Header", args=Args.RAW_ARGS, where=Where.OR_FILEINFO, apply=header,
+                  help="an optional condition, an action, header and value followed by optional env clause"),
+        Directive(name="RequestHeader", args=Args.RAW_ARGS, where=Where.OR_FILEINFO, apply=request_header,
+                  help="an action, header and value followed by optional env clause"),
+    ),
+    hooks=(
+        Hook(POST_READ_REQUEST, make_early, Order.FIRST),
+        Hook(FIXUPS, make_fixup, Order.LAST),
+        Hook(INSERT_FILTER, make_insert, Order.LAST),
+        Hook(INSERT_ERROR_FILTER, make_insert_error, Order.LAST),
+    ),
+)

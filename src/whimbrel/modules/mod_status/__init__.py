@@ -1,0 +1,89 @@
+"""mod_status: what the workers are doing, as a page and as ``key: value`` lines.
+
+Manual: mod/mod_status.html.  `state` says what the runtime's scoreboard has to tell, `page` how it is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.modules.core.process import Process
+from whimbrel.modules.mod_status.page import auto, page
+from whimbrel.modules.mod_status.state import State
+from whimbrel.modules.setters import global_only, set_flag
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
+from whimbrel.registry.settings import setting
+
+HANDLER_NAME = "server-status"
+BUFFER = 8192  # a longer page is sent before its length is known
+TYPE = "application/x-httpd-status"
+TEXT = {"": "text/html; charset=ISO-8859-1", "auto": "text/plain; charset=ISO-8859-1"}
+
+
+@dataclass(slots=True)
+class StatusServer:
+    """Per-server settings (2.2, where they are this module's; in 2.4 they are the core's)."""
+
+    extended: bool = setting(False)
+    tail: bool = setting(False)
+
+def options(args: str | None) -> tuple[int | None, bool, bool]:
+    """(seconds of ``refresh`` or None, whether a table is wanted, ``auto``) of a query; the words may stand anywhere in it."""
+    text = args or ""
+    refresh = None
+    at = text.find("refresh")
+    if at >= 0:
+        digits = ""
+        if text[at + 7:at + 8] == "=":
+            for char in text[at + 8:]:
+                if not char.isdigit():
+                    break
+                digits += char
+        refresh = int(digits) if digits and int(digits) > 0 else 10
+    return refresh, "notable" not in text, "auto" in text
+
+
+def make_handler(scope: Scope) -> Made | None:
+    """Answer requests whose handler is server-status."""
+    new = scope.dialect.version >= (2, 4)
+    extended = scope.server(Process).extended_status is not False if new else scope.server(StatusServer).extended
+
+    def handle(r: Any) -> Answer:
+        if r.handler != HANDLER_NAME and r.handler != TYPE:
+            return DECLINED
+        r.allowed |= 1
+        if r.method_number != 0:
+            return DECLINED
+        r.outside()
+        state = State(r, extended)
+        refresh, table, plain = options(r.args)
+        if refresh is not None:
+            r.headers_out.set("Refresh", str(refresh))
+        r.content_type = TEXT["auto" if plain else ""]
+        text = auto(r, state, new) if plain else page(r, state, new, table)
+        r.chunked = len(text) > BUFFER
+        r.write(text)
+        return OK
+
+    return Made(handle, Reads.HEAD)
+
+
+def _row22(name: str, field: str, text: str) -> Directive[Any]:
+    return Directive(name=name, args=Args.FLAG, where=Where.RSRC_CONF, apply=global_only(set_flag(field)), help=text, record=Record.SERVER,
+                     versions=Versions.V22)
+
+
+MODULE = Module(
+    name="status_module",
+    source="mod_status.c",
+    server_settings=StatusServer,
+    directives=(
+        _row22("ExtendedStatus", "extended", '"On" to track extended status information, "Off" to disable'),
+        _row22("SeeRequestTail", "tail",
+               'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63'),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+)
