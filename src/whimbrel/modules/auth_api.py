@@ -91,6 +91,15 @@ def state_of(cmd: Command) -> CommandState:
     return cmd
 
 
+def without_behaviour(cmd: Command, module: str | None) -> bool:
+    """Note that the directive needs *module*, which is loaded but has no behaviour: the start then stops; False where it isn't even loaded."""
+    if module is None or not cmd.loaded(module):
+        return False
+    if not cmd.in_htaccess:
+        state_of(cmd).configuration.unimplemented.append((cmd.node, module))
+    return True
+
+
 @dataclass(slots=True)
 class AuthnCoreSettings:
     """Per-directory settings of mod_authn_core (2.4); the aliases belong to the server."""

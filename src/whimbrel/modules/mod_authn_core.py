@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import AuthnCoreSettings, AuthnProvider, auth_name, auth_type, compile_text, state_of, under
+from whimbrel.modules.auth_api import (
+    AUTH_GENERAL_ERROR,
+    Authn,
+    AuthnCoreSettings,
+    AuthnProvider,
+    auth_name,
+    auth_type,
+    compile_text,
+    state_of,
+    under,
+    without_behaviour,
+)
 from whimbrel.modules.setters import global_only
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, Answer
@@ -42,8 +53,20 @@ def find_provider(cmd: Command, name: str) -> AuthnProvider:
     aliases = cmd.main_server(AuthnCoreServer).aliases
     found: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider("authn", name)
     if found is None:
-        raise ConfigError(f"Unknown Authn provider: {name}")
+        if not without_behaviour(cmd, _ELSEWHERE.get(name)):
+            raise ConfigError(f"Unknown Authn provider: {name}")
+        return AuthnProvider(lambda scope: Authn(_unknown))
     return found
+
+
+# Providers of modules that may be loaded although they have no file here.
+_ELSEWHERE: Final = {"anon": "mod_authn_anon.c", "dbd": "mod_authn_dbd.c", "dbm": "mod_authn_dbm.c", "ldap": "mod_authnz_ldap.c",
+                     "socache": "mod_authn_socache.c"}
+
+
+async def _unknown(r: Request, _user: str, _password: str) -> int:
+    r.log("error", "AuthBasicProvider has no behaviour here", module="authn_core")
+    return AUTH_GENERAL_ERROR
 
 
 def alias(cmd: Command, _record: Any, words: list[str]) -> None:

@@ -5,12 +5,13 @@ Manual: mod/mod_authz_core.html#requiredirectives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.words import words
+from whimbrel.directives.words import getword, words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check, compile_text, environment, state_of
+from whimbrel.modules.auth_api import DENIED, GENERAL_ERROR, GRANTED, AuthzProvider, Check, compile_text, environment, state_of, without_behaviour
 from whimbrel.modules.core.strings import Template
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Provider, Reads, Scope
@@ -67,17 +68,26 @@ def make_method(_scope: Scope, _args: str, mask: int) -> Check:
     return Check(check)
 
 
-def parse_expr(_cmd: Command, args: str) -> Any:
-    raise ConfigError(f"Require expr is not supported: {args}")
+def parse_expr(cmd: Command, args: str) -> None:
+    """Stop the start (and let nobody in from .htaccess): expressions have no behaviour here.  The argument is one word, the expression."""
+    expression, rest = getword(args)
+    if not expression or rest or args[:1] == "'":
+        raise ConfigError("Cannot parse expression in require line: syntax error, unexpected $end")
+    without_behaviour(cmd, "mod_authz_core.c")
 
 
-def make_expr(_scope: Scope, _args: str, _parsed: Any) -> Check:
-    return Check(lambda r: DENIED)
+def refuse(why: str) -> Callable[[Scope, str, Any], Check]:
+    """The *make* of a provider that can't decide: every request fails."""
+    def check(r: Request) -> int:
+        r.log("error", why, module="authz_core")
+        return GENERAL_ERROR
+
+    return lambda _scope, _args, _parsed: Check(check)
 
 
 PROVIDERS = (
     Provider("authz", "all", AuthzProvider(make_all, parse_all)),
     Provider("authz", "env", AuthzProvider(make_env)),
     Provider("authz", "method", AuthzProvider(make_method, parse_method)),
-    Provider("authz", "expr", AuthzProvider(make_expr, parse_expr)),
+    Provider("authz", "expr", AuthzProvider(refuse("Require expr has no behaviour here"), parse_expr)),
 )

@@ -10,7 +10,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.modules.auth_api import AuthzProvider, Check, state_of, under
+from whimbrel.modules.auth_api import AuthzProvider, Check, state_of, under, without_behaviour
+from whimbrel.modules.mod_authz_core.providers import refuse
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
 from whimbrel.modules.setters import global_only, set_flag
 from whimbrel.registry.module import Finished, Scope
@@ -30,6 +31,15 @@ class AuthzCoreServer:
     records: list[AuthzCoreSettings] = setting(make=list)
 
 
+# Providers of modules that may be loaded although they have no file here.
+_ELSEWHERE: Final = {
+    **dict.fromkeys(("dbm-group", "dbm-file-group"), "mod_authz_dbm.c"),
+    **dict.fromkeys(("dbd-group", "dbd-login", "dbd-logout"), "mod_authz_dbd.c"),
+    **dict.fromkeys(("ldap-user", "ldap-group", "ldap-dn", "ldap-attribute", "ldap-filter", "ldap-search"), "mod_authnz_ldap.c"),
+    **dict.fromkeys(("ssl", "ssl-verify-client"), "mod_ssl.c"),
+}
+
+
 def _begin(cmd: Command, record: AuthzCoreSettings) -> None:
     """Note where a record belongs, once."""
     if record.walk is not UNSET:
@@ -45,7 +55,9 @@ def find_provider(cmd: Command, name: str) -> AuthzProvider:
     aliases = cmd.main_server(AuthzCoreServer).aliases
     found: AuthzProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider("authz", name)
     if found is None:
-        raise ConfigError(f"Unknown Authz provider: {name}")
+        if not without_behaviour(cmd, _ELSEWHERE.get(name)):
+            raise ConfigError(f"Unknown Authz provider: {name}")
+        return AuthzProvider(refuse(f"Require {name} has no behaviour here"))
     return found
 
 
@@ -124,8 +136,6 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
                  "Otherwise, only the first one is taken into account", code="AH10142")
     layer = Layer(SectionKind.DIRECTORY, cmd.place)
     state_of(cmd).execute_in(layer, "", int(Where.OR_AUTHCFG | Where.ACCESS_CONF))
-    if base.lower() == name.lower():
-        raise ConfigError("The alias provider name must be different from the base provider name.")
     provider = find_provider(cmd, base)
     try:
         parsed = provider.parse(cmd, given) if provider.parse is not None else None
