@@ -8,6 +8,7 @@ from whimbrel.modules.core import (
     content,
     documents,
     files,
+    filters,
     handler,
     http,
     language,
@@ -21,7 +22,7 @@ from whimbrel.modules.core import (
     servers,
 )
 from whimbrel.registry.module import Hook, Module, Order, Provider
-from whimbrel.registry.phases import FIXUPS, HANDLER, MAP_TO_STORAGE, TRANSLATE_NAME, TYPE_CHECKER
+from whimbrel.registry.phases import FIXUPS, HANDLER, HEADER_PARSER, INSERT_FILTER, MAP_TO_STORAGE, TRANSLATE_NAME, TYPE_CHECKER
 
 CORE = Module(
     name="core_module",
@@ -36,6 +37,8 @@ CORE = Module(
         Hook(TRANSLATE_NAME, handler.make_translate, Order.REALLY_LAST),
         Hook(TYPE_CHECKER, handler.make_type_checker, Order.REALLY_LAST),
         Hook(FIXUPS, handler.make_override_type, Order.REALLY_FIRST),
+        Hook(HEADER_PARSER, filters.make_name_lookup, Order.REALLY_FIRST),
+        Hook(INSERT_FILTER, filters.make_insert_filters, Order.MIDDLE),
         Hook(HANDLER, handler.make_default_handler, Order.REALLY_LAST),
     ),
     providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),

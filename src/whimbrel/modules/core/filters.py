@@ -1,0 +1,80 @@
+"""SetOutputFilter, SetInputFilter and 2.2's AddOutputFilterByType: the filters that a request gets, and the words for unknown ones.
+
+An output filter is a provider of the group ``output_filter`` under its name in lower case: a function of the request that changes its answer.
+Manual: filter.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from whimbrel.config.core import CoreFolder
+from whimbrel.modules.client_names import NAME_NOTE, confirmed_name
+from whimbrel.registry.module import Made, Reads, Scope
+from whimbrel.registry.phases import OK, Answer
+from whimbrel.request.record import Request
+
+Filter = Callable[[Request], None]
+
+# Names that a loaded module brings, whether or not it has a behaviour here: these are never unknown.
+_OF_MODULES: Final = {
+    "deflate": "deflate_module", "inflate": "deflate_module", "includes": "include_module", "substitute": "substitute_module", "sed": "sed_module",
+    "brotli_compress": "brotli_module", "rate_limit": "ratelimit_module", "buffer": "buffer_module", "data": "data_module",
+    "reqtimeout": "reqtimeout_module",
+    "xlate": "charset_lite_module", "xlateout": "charset_lite_module", "xlatein": "charset_lite_module", "reflector": "reflector_module",
+    "charset": "charset_lite_module", "proxy-html": "proxy_html_module", "xml2enc": "xml2enc_module", "expires": "expires_module",
+    "fixup_headers_out": "headers_module", "cache": "cache_module", "request": "request_module", "kept_body": "request_module",
+}
+# Names of the server's own filters.
+_OWN: Final = frozenset({"byterange", "content_length", "http_header", "chunk", "core", "http_in", "core_in", "old_write", "http_outerror"})
+
+
+def make_insert_filters(scope: Scope) -> Made | None:
+    """Adds the filters that SetOutputFilter names; None where no filter is set."""
+    conf = scope.folder(CoreFolder)
+    added, unknown = _known(scope, conf.output_filters)
+    unknown += _known(scope, conf.input_filters)[1]
+    by_type = {kind: _known(scope, ";".join(names)) for kind, names in conf.filters_by_type.items()}
+    if not added and not unknown and not by_type:
+        return None
+
+    def insert(r: Request) -> Answer:
+        kind = (r.content_type or "").partition(";")[0].strip().lower()
+        more, also = by_type.get(kind, ((), ()))
+        for name in (*unknown, *also):
+            r.log("error", f"an unknown filter was not added: {name}", code="AH00082")
+        r.output_filters.extend((*added, *more))
+        return OK
+
+    return Made(insert, Reads.HEAD)
+
+
+def _known(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
+    """The filters that there are, and the names of those that there aren't."""
+    found: list[Filter] = []
+    unknown = []
+    for name in filter(None, written.split(";")):
+        value = scope.provider("output_filter", name.lower())
+        if value is not None:
+            found.append(value)
+        elif name.lower() not in _OWN and not scope.loaded(_OF_MODULES.get(name.lower(), "")):
+            unknown.append(name)
+    return found, unknown
+
+
+def make_name_lookup(scope: Scope) -> Made | None:
+    """HostnameLookups On: the client's name, asked once per connection; Double: only one that leads back to the address."""
+    mode = scope.folder(CoreFolder).hostname_lookups
+    if not mode:
+        return None
+
+    async def look_up(r: Request) -> Answer:
+        notes = r.connection.notes
+        if NAME_NOTE not in notes:
+            name = await confirmed_name(r)
+            if mode == 2 and name is None:
+                notes[NAME_NOTE] = ""
+        return OK
+
+    return Made(look_up, Reads.OUTSIDE, waits=True)
