@@ -9,7 +9,8 @@ from typing import Any
 
 from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError
-from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind
+from whimbrel.http.dates import log_time
+from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, remote_host, request_time
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
@@ -128,13 +129,44 @@ def last_request(r: Any) -> Any:
     return r
 
 
+class SecondText:
+    """%t of requests in time order: the text is made once a second."""
+
+    __slots__ = ("_second", "_text")
+
+    def __init__(self) -> None:
+        self._second, self._text = -1, ""
+
+    def __call__(self, view: Any) -> str:
+        second = int(view.time)
+        if second != self._second:
+            self._second, self._text = second, log_time(second)
+        return self._text
+
+
+def _client(view: Any) -> str:
+    """%h and %a of a connection about which no module found out more."""
+    connection = view.connection
+    if connection.user_ip or connection.notes:
+        return remote_host(view, "") or "-"
+    address: str = connection.client_ip
+    return address
+
+
+def _body_bytes(view: Any) -> str:
+    """%b."""
+    count = view.bytes_sent
+    return str(count) if count else "-"
+
+
 class LogWriter:
     """One access log of a server: where its lines go, and how they are made."""
 
-    __slots__ = ("condition", "items", "sink")
+    __slots__ = ("_second", "condition", "items", "sink")
 
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
+        self._second = SecondText()
 
     def applies(self, r: Any) -> bool:
         """Whether this request is logged here."""
@@ -143,8 +175,15 @@ class LogWriter:
     def line(self, r: Any) -> bytes:
         """The line for a request whose answer is out, with its end."""
         original, final = first_request(r), last_request(r)
-        out = [item if isinstance(item, str) else item.text(original, final) for item in self.items]
+        out = [self._piece(item, original, final) for item in self.items]
         return f"{''.join(out)}\n".encode("latin-1")
+
+    def _piece(self, item: Piece, original: Any, final: Any) -> str:
+        if isinstance(item, str):
+            return item
+        if item.fn is request_time and not item.argument and not item.statuses:
+            return self._second(final)
+        return item.text(original, final)
 
     def frozen(self, r: Any) -> Callable[[Any], bytes]:
         """Evaluate what is the same for every use of a kept answer; the function fills the rest from its argument (a view of a request)."""
@@ -153,20 +192,35 @@ class LogWriter:
         for item in self.items:
             if isinstance(item, LogItem) and item.dynamic and not _left_out(item, final):
                 template += "%s"
-                slots.append((item.fn, item.argument))
+                slots.append(self._slot(item))
             else:
-                text = item if isinstance(item, str) else item.text(original, final)
-                template += text.replace("%", "%%")
+                template += self._piece(item, original, final).replace("%", "%%")
         return _filler(template + "\n", tuple(slots))
+
+    def _slot(self, item: LogItem) -> Slot:
+        """The function that fills one slot; the frequent items have quick ones."""
+        if not item.argument:
+            quick: dict[ItemFn, Slot] = {request_time: self._second, remote_host: _client, common_bytes: _body_bytes}
+            if item.fn in quick:
+                return quick[item.fn]
+        fn, argument = item.fn, item.argument
+
+        def slot(view: Any) -> str:
+            value = fn(view, argument)
+            return "-" if value is None else value
+
+        return slot
+
+
+Slot = Callable[[Any], str]
 
 
 def _left_out(item: LogItem, final: Any) -> bool:
     return bool(item.statuses) and (final.status in item.statuses) is item.negated
 
 
-def _filler(template: str, slots: tuple[tuple[ItemFn, str], ...]) -> Callable[[Any], bytes]:
+def _filler(template: str, slots: tuple[Slot, ...]) -> Callable[[Any], bytes]:
     def fill(view: Any) -> bytes:
-        values = [fn(view, argument) for fn, argument in slots]
-        return (template % tuple("-" if value is None else value for value in values)).encode("latin-1")
+        return (template % tuple([slot(view) for slot in slots])).encode("latin-1")
 
     return fill
