@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import client_address, environment
-from whimbrel.modules.client_names import confirmed_name, in_domain
+from whimbrel.modules.auth_api import environment
+from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting

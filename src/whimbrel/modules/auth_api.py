@@ -159,11 +159,6 @@ def environment(r: Request, name: str) -> str | None:
     return next((value for key, value in r.env.items() if key.lower() == low), None)
 
 
-def client_address(r: Request) -> str:
-    """The address that access control looks at (useragent_ip)."""
-    return r.connection.user_ip or r.connection.client_ip
-
-
 def denied_path(r: Request) -> str:
     """How the log names what was denied: the file, or the URL where there is none."""
     return r.filename if r.filename else f"uri {r.uri}"

@@ -5,13 +5,17 @@ Manual: mod/mod_authz_host.html ("Require host").
 
 from __future__ import annotations
 
-from whimbrel.modules.auth_api import client_address
 from whimbrel.modules.networks import numeric_address
 from whimbrel.request.record import Request
 
 NAME_NOTE = "remote-host"
 """Key of the connection's note that holds the client's name in lower case, "" where it has none: %h shows it from then on."""
 CONFIRMED_NOTE = "remote-host-confirmed"
+
+
+def client_address(r: Request) -> str:
+    """The address that access control looks at (useragent_ip)."""
+    return r.connection.user_ip or r.connection.client_ip
 
 
 async def confirmed_name(r: Request) -> str | None:

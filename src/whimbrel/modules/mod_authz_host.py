@@ -11,8 +11,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.allow_deny import AllowDenySettings, compile_denied, directives
-from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check, client_address
-from whimbrel.modules.client_names import confirmed_name, in_domain
+from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check
+from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.core.access22 import auth_required, satisfies
 from whimbrel.modules.core.strings import Template
 from whimbrel.modules.mod_authz_core.providers import require_text, require_words

@@ -45,10 +45,20 @@ def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
         waits.append((module, hook, needed - {module.source}))
     out: list[Hook] = []
     while waits:
-        open_sources = {m.source for m, _, _ in waits}
-        index = next((i for i, (_, _, needed) in enumerate(waits) if not needed & open_sources), 0)
-        out.append(waits.pop(index)[1])
+        out.append(waits.pop(_first_free(waits))[1])
     return tuple(out)
+
+
+def _first_free(waits: list[tuple[Module, Hook, set[str]]]) -> int:
+    """The index of the first hook, or of what it waits for, and so on (APR's tsort)."""
+    index = 0
+    for _ in waits:
+        needed = waits[index][2]
+        before = next((i for i, (module, _, _) in enumerate(waits) if module.source in needed), None)
+        if before is None:
+            break
+        index = before
+    return index
 
 
 class World:

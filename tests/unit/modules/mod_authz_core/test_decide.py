@@ -1,0 +1,94 @@
+"""Require and its containers: recorded results and messages of 2.4.71."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.modules.access import BASIC, Site
+from whimbrel.errors import ConfigError, StartError
+
+LOCATION = "<Location />\n{}</Location>\n"
+
+
+def refusal(tmp_path: Path, body: str) -> str:
+    with pytest.raises(ConfigError) as problem:
+        Site(tmp_path, LOCATION.format(body))
+    return problem.value.reason
+
+
+@pytest.mark.parametrize(("body", "reason"), [
+    ("Require\n", "Unknown Authz provider: "),
+    ("Require ALL granted\n", "Unknown Authz provider: ALL"),
+    ("Require all granted # comment\n", "Argument for 'Require all' must be 'granted' or 'denied'"),
+    ("Require not ip 10\n", "negative Require directive has no effect in <RequireAny> directive"),
+    ("Require not ip\n", "'require ip' requires an argument"),
+    ("Require ip 10.1.2.0/33\n", "ip address '10.1.2.0/33' appears to be invalid: The specified network mask is invalid."),
+    ("Require ip 1.2.3.4,\n", "ip address '1.2.3.4,' appears to be invalid"),
+    ("Require method get\n", "Invalid Method 'get'"),
+    ("<RequireAll>\n</RequireAll>\n", "<RequireAll> directive contains no authorization directives"),
+    ("<RequireAny x>\n</RequireAny>\n", "<RequireAny> directive doesn't take additional arguments"),
+    ("<RequireNone>\nRequire ip 10\n</RequireNone>\n", "<RequireNone> directive has no effect in <RequireAny> directive"),
+    ("<RequireNone>\nRequire not all granted\n</RequireNone>\n", "negative Require directive has no effect in <RequireNone> directive"),
+    ("AuthMerging On\n", "AuthMerging must be one of: Off | And | Or"),
+])
+def test_refused_lines(tmp_path: Path, body: str, reason: str) -> None:
+    assert refusal(tmp_path, body) == reason
+
+
+def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
+    with pytest.raises(StartError) as problem:
+        Site(tmp_path, LOCATION.format("<RequireAll>\nRequire not ip 127.0.0.2\n</RequireAll>\n"))
+    assert problem.value.lines == (
+        "AH01624: <RequireAll> directive contains only negative authorization directives", "AH00014: Configuration check failed")
+
+
+@pytest.mark.parametrize(("body", "status", "codes"), [
+    ("<Limit POST>\nRequire valid-user\n</Limit>\n", 200, ["AH01625"]),
+    ("Require all denied\n<Limit POST>\nRequire valid-user\n</Limit>\n", 403, ["AH01626", "AH01625", "AH01626", "AH01630"]),
+    ("<RequireAll>\nRequire all granted\n<Limit POST>\nRequire all denied\n</Limit>\n</RequireAll>\n", 200, ["AH01626", "AH01625", "AH01626", "AH01626"]),
+    ("<RequireAny>\n<RequireAny>\nRequire env X\nRequire env Y\n</RequireAny>\nRequire env Z\n</RequireAny>\n", 403, ["AH01626"] * 4 + ["AH01630"]),
+    ("<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env Z\nRequire env Y\n</RequireNone>\n<RequireAny>\nRequire all granted\n"
+     "</RequireAny>\n</RequireAll>\n", 200, ["AH01626"] * 7),
+])
+def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: list[str]) -> None:
+    site = Site(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(BASIC + body))
+    assert site.status() == status
+    assert site.codes() == codes
+
+
+@pytest.mark.parametrize(("body", "codes", "statuses"), [
+    ("Require user alice\n", ["AH01631"], [401, 200, 401]),
+    ("Require user alice\nAuthzSendForbiddenOnFailure On\n", ["AH01631"], [401, 200, 403]),
+    ("<RequireAll>\nRequire valid-user\nRequire ip 10\n</RequireAll>\n", ["AH01630"] * 3, [403, 403, 403]),
+    ("<RequireAll>\nRequire all granted\nRequire not user bob\n</RequireAll>\n", [], [200, 200, 200]),
+    ("Require group ADMIN\n", ["AH01631"], [401, 200, 401]),
+    ("Require method\n", ["AH01630"] * 3, [403, 403, 403]),
+])
+def test_users(tmp_path: Path, body: str, codes: list[str], statuses: list[int]) -> None:
+    site = Site(tmp_path, LOCATION.format(BASIC + body))
+    assert [site.status(user=user) for user in ("", "alice:wonder", "bob:builder")] == statuses
+    assert site.codes() == codes
+
+
+def test_auth_type_without_require(tmp_path: Path) -> None:
+    site = Site(tmp_path, LOCATION.format(BASIC))
+    assert site.status() == 500
+    assert site.codes() == ["AH01627"]
+
+
+def test_an_alias_brings_its_arguments_and_settings(tmp_path: Path) -> None:
+    conf = ("<AuthzProviderAlias ip near 127.0.0.1>\n</AuthzProviderAlias>\n"
+            "<AuthzProviderAlias group crew staff>\nAuthGroupFile conf/groups\n</AuthzProviderAlias>\n")
+    basic = BASIC.replace("AuthGroupFile conf/groups\n", "")
+    site = Site(tmp_path, conf + LOCATION.format(f"{basic}<RequireAll>\nRequire near\nRequire crew\n</RequireAll>\n"))
+    assert site.status() == 401
+    assert site.status(user="bob:builder") == 200
+    assert site.status(user="bob:builder", source="127.0.0.2") == 403
+
+
+def test_expressions_let_nobody_in(tmp_path: Path) -> None:
+    site = Site(tmp_path, LOCATION.format('Require expr "true"\n'))
+    assert [module for _node, module in site.engine.configuration.unimplemented] == ["mod_authz_core.c"]
+    assert site.status() == 500
