@@ -63,6 +63,7 @@ def _wait_for_end(number: int) -> None:
 
 def start(reading: Reading, configuration: Configuration) -> int:
     """Start the server; in the background this returns when the PidFile is there.  Raises StartError."""
+    refuse_silence(configuration)
     arguments = reading.arguments
     shown = " ".join(map(from_system, arguments.shown))
     if arguments.foreground:
@@ -71,6 +72,15 @@ def start(reading: Reading, configuration: Configuration) -> int:
         master.prepare(configuration)
         return master.run()
     return _detached(reading, configuration, shown)
+
+
+def refuse_silence(configuration: Configuration) -> None:
+    """Stop the start when a directive was read that has no behaviour here: raises StartError.  -t lets it pass, as the line is right."""
+    lines = [
+        f"{node.place.path}:{node.place.line}: {node.name} ({source}) has no behaviour in Whimbrel yet, so it can't be served"
+        for node, source in configuration.unimplemented]
+    if lines:
+        raise StartError(*lines)
 
 
 def _one_process(defines: list[str]) -> bool:

@@ -129,6 +129,8 @@ def _keepable(r: Request, answer: Answer) -> bool:
         return False
     if r.body_in.length != 0 or not all(isinstance(part, bytes) for part in answer.parts):
         return False
+    if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
+        return False  # the connection has had its number of requests: others have not
     return r.time * 1e9 - r.files.newest > SETTLED
 
 

@@ -1,0 +1,45 @@
+"""The `whimbrel` command: one file for each subcommand, imported when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import typer
+from typer import _click as click  # the click that typer itself uses
+from typer.core import TyperGroup
+
+from whimbrel import __version__
+
+# Subcommand -> the module that has it as `app`.
+COMMANDS: Final = {"serve": "whimbrel.cli.serve"}
+
+
+class Commands(TyperGroup):
+    """The subcommands of `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        where = COMMANDS.get(cmd_name)
+        return typer.main.get_command(import_module(where).app) if where is not None else None
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"whimbrel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def whimbrel(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version.")) -> None:
+    """A web server that reads Apache httpd configurations, and tools that carry them from 2.2 to 2.4."""
+
+
+def main() -> None:
+    """The console script."""
+    app(prog_name="whimbrel")

@@ -1,0 +1,78 @@
+"""`whimbrel serve`: run a configuration in the foreground and say what is different from what it was written for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whimbrel.cli.arguments import Arguments
+from whimbrel.cli.texts import COMPATIBLE
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command()
+def serve(
+    file: Annotated[Path, typer.Option("-f", help="The configuration file.")] = Path("conf/httpd.conf"),
+    root: Annotated[Path | None, typer.Option("-d", help="The server root; else the folder above conf/.")] = None,
+    defines: Annotated[list[str] | None, typer.Option("-D", help="Define a name for <IfDefine>.")] = None,
+    before: Annotated[list[str] | None, typer.Option("-C", help="A directive to read before the file.")] = None,
+    after: Annotated[list[str] | None, typer.Option("-c", help="A directive to read after the file.")] = None,
+    dialect: Annotated[str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")] = "2.4",
+    envvars: Annotated[Path | None, typer.Option(help="Shell variables to read first; of a Debian folder its own envvars.")] = None,
+) -> None:
+    """Serve a configuration of httpd 2.4 or 2.2, in the foreground; Ctrl-C ends it."""
+    if dialect not in COMPATIBLE:
+        raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
+    arguments = Arguments("whimbrel serve")
+    arguments.root, arguments.file = where(file, root)
+    arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
+    arguments.dialect, arguments.envvars = dialect, str(envvars.resolve()) if envvars is not None else ""
+    arguments.shown += [f"-d {arguments.root}", f"-f {arguments.file}"]
+    raise typer.Exit(run(arguments))
+
+
+def where(file: Path, root: Path | None) -> tuple[str, str]:
+    """The server root and the file, absolute: a relative file lies below *root* where one is given, else below the working directory."""
+    if root is None:
+        absolute = Path(os.path.abspath(file))
+        folder = absolute.parent
+        return str(folder.parent if folder.name == "conf" else folder), str(absolute)
+    above = Path(os.path.abspath(root))
+    return str(above), str(above / file)
+
+
+def run(arguments: Arguments) -> int:
+    """Read, tell, serve; the exit status."""
+    from rich.console import Console
+
+    from whimbrel.cli import serve_notes
+    from whimbrel.cli.control import refuse_silence
+    from whimbrel.cli.starting import Reading, failed
+    from whimbrel.cli.texts import built
+    from whimbrel.errors import ConfigError, StartError
+    from whimbrel.octets import from_system
+    from whimbrel.server.master import Master, StartOptions
+
+    console = Console(highlight=False, soft_wrap=True)
+    for name in ("logs", "run"):
+        try:
+            os.makedirs(os.path.join(arguments.root, name), exist_ok=True)
+        except OSError as problem:
+            console.print(f"[yellow]can't make {problem.filename}: {problem.strerror}[/]")
+    reading = Reading(arguments, quiet=True)
+    try:
+        configuration = reading.load()
+        refuse_silence(configuration)
+        serve_notes.tell(console, configuration)
+        shown = " ".join(map(from_system, arguments.shown))
+        master = Master(StartOptions(reading.load, shown, built=built(), ready=lambda: serve_notes.invite(console, configuration)))
+        master.prepare(configuration)
+    except (ConfigError, StartError) as problem:
+        reading.quiet = False
+        reading.say()
+        return failed(problem, reading)
+    return master.run()
