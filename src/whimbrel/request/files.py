@@ -22,11 +22,16 @@ def mark(info: os.stat_result) -> Mark:
 
 
 class FileView:
-    """The file questions of one request, its redirects and sub-requests included."""
+    """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
 
-    __slots__ = ("errno", "newest", "notes")
+    *client* says that it depended on the client's address, *outside* that it depended on something that can't be noted, so that it is not
+    kept.  One view is shared by all requests that take part in an answer.
+    """
+
+    __slots__ = ("client", "errno", "newest", "notes", "outside")
 
     def __init__(self) -> None:
+        self.client = self.outside = False
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.newest = 0
         self.errno = 0  # why the last question that got None got it

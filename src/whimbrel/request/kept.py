@@ -119,7 +119,7 @@ class KeptAnswers:
         limit = r.server_conf(CoreServer).max_keep_alive if not answer.close else 0
         kept = Kept(
             request=r, before=answer.before, after=answer.after, slot=_slot(r, answer.after), body=body, close=answer.close,
-            client=connection.client_ip if r.client_read else None, limit=limit or 1 << 60, notes=notes, writers=lines, events=tuple(r.log_lines),
+            client=connection.client_ip if r.files.client else None, limit=limit or 1 << 60, notes=notes, writers=lines, events=tuple(r.log_lines),
         )
         self._put((connection.local_ip, connection.local_port, head), kept)
 

@@ -37,7 +37,9 @@ async def run_phase(r: Request, phase: Phase) -> Answer:
     """Run the hooks of *phase* that the request's plan has, until one ends it."""
     ready = r.plan.ready(phase)
     if not ready.pure:
-        r.outside()
+        r.files.outside = True
+    if ready.client:
+        r.files.client = True
     first = phase.run is Run.FIRST
     for hook, waits in ready.hooks:
         answer: Answer = await hook(r) if waits else hook(r)  # type: ignore[misc, assignment]

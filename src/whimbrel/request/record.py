@@ -43,9 +43,9 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "client_read", "close",
+        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "close",
         "connection", "content_encodings", "content_languages", "content_type", "engine", "env", "err_headers_out", "expecting_100", "filename",
-        "files", "handler", "head", "header_only", "headers_in", "headers_out", "hostname", "info", "keep", "keepalive_max", "log_lines", "main",
+        "files", "handler", "head", "header_only", "headers_in", "headers_out", "hostname", "info", "keepalive_max", "log_lines", "main",
         "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev",
         "proto", "protocol", "proxy", "server", "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri",
         "used_path_info", "user", "vlist_validator", "walked",
@@ -100,8 +100,6 @@ class Request:
         self.prev: Request | None = None
         self.next: Request | None = None
         self.files = FileView()
-        self.keep = True                     # whether the finished answer may be kept
-        self.client_read = False             # whether the answer depended on the client's address
         self.log_lines: list[Any] = []       # error-log lines written for this request, to repeat with a kept answer
         self.walked: Any = None              # the section walk's own notes
 
@@ -122,13 +120,14 @@ class Request:
         """Add to the answer's body."""
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
 
+    @property
+    def keep(self) -> bool:
+        """Whether the finished answer may be kept."""
+        return not self.files.outside
+
     def outside(self) -> None:
         """Say that this answer depended on something that can't be noted: it will not be kept."""
-        self.keep = False
-        if self.main is not None:
-            self.main.outside()
-        if self.prev is not None:
-            self.prev.outside()
+        self.files.outside = True
 
     def log(self, level: str, text: str, *, code: str = "", module: str = "core") -> None:
         """Write an error-log line about this request: *level* as LogLevel names it, *code* the AH number, *module* the short name."""

@@ -32,7 +32,7 @@ def _descendant(r: Request) -> Request:
     new.protocol, new.proto, new.assbackwards = r.protocol, r.proto, r.assbackwards
     new.header_only, new.hostname, new.time = r.header_only, r.hostname, r.time
     new.headers_in, new.files, new.log_lines = r.headers_in, r.files, r.log_lines
-    new.body_in, new.keep, new.main = r.body_in, r.keep, r.main
+    new.body_in, new.main = r.body_in, r.main
     return new
 
 
@@ -108,8 +108,6 @@ async def _finished(new: Request) -> Request:
     """Run *new* up to its handler; its status tells what came of it."""
     answer = await process(new)
     new.status = 200 if answer == OK else answer if answer > 0 else 200
-    if not new.keep and new.main is not None:
-        new.main.outside()
     return new
 
 
@@ -153,8 +151,6 @@ async def run_sub(sub: Request) -> Answer:
     main = sub.main
     if main is not None:
         main.body.extend(sub.body)
-        if not sub.keep:
-            main.outside()
     return answer
 
 

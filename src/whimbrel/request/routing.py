@@ -33,7 +33,7 @@ def place_request(r: Request, head: Head) -> Answer:
         r.log(reason.level, _full(reason.text, reason.cause), code=reason.code)
     if head.error.notes:
         r.notes["error-notes"] = head.error.notes
-    r.keep = False
+    r.outside()
     return head.error.status
 
 
@@ -75,7 +75,7 @@ def _strictly_named(r: Request) -> Answer:
         return OK
     text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching virtual host"
     r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
-    r.keep = False
+    r.outside()
     return 400
 
 

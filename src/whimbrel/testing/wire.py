@@ -32,6 +32,7 @@ class Client:
         self.buffer += data
         out = b""
         while not self.closed and self.buffer:
+            out += self._kept()
             head = read_head(self.buffer, self.limits, self.rules, ending=Ending.EOF if last else Ending.OPEN)
             if head is None:
                 break
@@ -44,6 +45,21 @@ class Client:
                 body, rest = taken
             self.buffer = rest
             out += self._answer(head, body)
+        return out
+
+    def _kept(self) -> bytes:
+        """The answers that were kept for the heads at the beginning of the buffer."""
+        out = b""
+        while not self.closed:
+            end = self.buffer.find(b"\r\n\r\n") + 4
+            kept = self.engine.quick(self.connection, self.buffer[:end]) if end > 3 else None
+            if kept is None:
+                break
+            self.buffer = self.buffer[end:]
+            out += kept.wire(self.connection, self.engine.http_date(self.engine.runtime.now()).encode())
+            self.engine.repeated(kept, self.connection)
+            self.connection.served += 1
+            self.closed = kept.close
         return out
 
     def _body(self, head: Head, rest: bytes) -> tuple[RequestBody, bytes] | None:
