@@ -137,8 +137,11 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
 
 
 def check_prefork(configuration: Any) -> None:
-    """prefork_check_config; 2.2 has said everything while reading."""
+    """prefork_check_config.  2.2 has said everything while reading; at its second reading a later ServerLimit counts for MaxClients too."""
     if configuration.dialect.version < (2, 4):
+        read: Process = configuration.main.conf(Process)
+        if read.server_limit and read.max_workers:
+            read.max_workers = min(read.max_workers, read.server_limit)
         return
     check = _Check(configuration, _PREFORK)
     conf = check.conf

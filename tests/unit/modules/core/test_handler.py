@@ -1,0 +1,155 @@
+"""The default handler, translation and overrides: answers as 2.4.71 and 2.2.34 gave them to the same requests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import MTIME, ask, engine
+
+from whimbrel.modules.core.handler import joined
+
+FILES = {"htdocs/f.txt": "hello\n", "htdocs/d/x.txt": "x"}
+STAMP = "5af3107a40000"  # the files' time in microseconds, hexadecimal
+
+
+def log_of(serving: object) -> str:
+    """Everything in the error log."""
+    return b"".join(b"".join(lines) for target, lines in serving.runtime.logs.items() if "error" in target).decode("latin-1")  # type: ignore[attr-defined]
+
+
+def test_a_file(tmp_path: Path) -> None:
+    reply = ask(engine(tmp_path, "", FILES), "/f.txt")
+    assert (reply.status, reply.body) == (200, "hello\n")
+    assert reply.headers[:4] == [
+        ("Last-Modified", "Sun, 13 Sep 2020 12:26:40 GMT"),
+        ("ETag", f'"6-{STAMP}"'),
+        ("Accept-Ranges", "bytes"),
+        ("Content-Length", "6"),
+    ]
+
+
+def test_the_etag_of_22_begins_with_the_inode(tmp_path: Path) -> None:
+    reply = ask(engine(tmp_path, "", FILES, "2.2"), "/f.txt")
+    assert reply.get("ETag") == f'"{os.stat(tmp_path / "htdocs/f.txt").st_ino:x}-6-{STAMP}"'
+
+
+@pytest.mark.parametrize(
+    ("etag", "expected"), [("None", None), ("Digest", '"9XLTlvrpIGYocU+yzgD3LpTyJY8="'), ("MTime", f'"{STAMP}"'), ("Size", '"6"')]
+)
+def test_etags(tmp_path: Path, etag: str, expected: str | None) -> None:
+    assert ask(engine(tmp_path, f"FileETag {etag}", FILES), "/f.txt").get("ETag") == expected
+
+
+def test_a_young_file_has_a_weak_tag(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "", FILES)
+    (tmp_path / "htdocs/f.txt").write_text("now")
+    assert (ask(serving, "/f.txt").get("ETag") or "").startswith('W/"3-')
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("GET", "/nosuch", 404, None),
+        ("GET", "/f.txt/x", 404, None),
+        ("POST", "/f.txt", 200, None),
+        ("PUT", "/f.txt", 405, "TRACE"),
+        ("PUT", "/nosuch", 405, "TRACE"),
+        ("FOO", "/f.txt", 501, "TRACE"),
+        ("OPTIONS", "/f.txt", 200, "TRACE"),
+        ("OPTIONS", "/nosuch", 200, "TRACE"),
+        ("HEAD", "/f.txt", 200, None),
+    ],
+)
+def test_methods(tmp_path: Path, method: str, path: str, status: int, allow: str | None) -> None:
+    reply = ask(engine(tmp_path, "", FILES), path, method=method)
+    assert reply.status == status
+    found = reply.get("Allow")
+    assert (found is None) if allow is None else sorted((found or "").split(",")) == ["GET", "HEAD", "OPTIONS", "POST", "TRACE"]
+
+
+@pytest.mark.parametrize(
+    ("version", "text"),
+    [
+        ("2.4", "AH00128: File does not exist: @/htdocs/nosuch"),
+        ("2.2", "[error] [client 127.0.0.1] File does not exist: @/htdocs/nosuch"),
+    ],
+)
+def test_a_missing_file_is_logged(tmp_path: Path, version: str, text: str) -> None:
+    serving = engine(tmp_path, "LogLevel info", FILES, version)
+    assert ask(serving, "/nosuch").status == 404
+    assert text.replace("@", str(tmp_path)) in log_of(serving)
+
+
+def test_a_missing_file_is_below_the_usual_level_of_24(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "", FILES)
+    assert ask(serving, "/nosuch").status == 404
+    assert log_of(serving) == ""
+
+
+def test_an_invalid_method_is_logged(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "", FILES)
+    ask(serving, "/f.txt", method="FOO")
+    assert "AH00135: Invalid method in request FOO /f.txt HTTP/1.1" in log_of(serving)
+
+
+def test_conditions(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "", FILES)
+    assert ask(serving, "/f.txt", f'If-None-Match: "6-{STAMP}"').status == 304
+    failed = ask(serving, "/f.txt", 'If-Match: "x"')
+    assert (failed.status, failed.body, failed.get("Content-Length"), failed.get("ETag")) == (412, "", "0", f'"6-{STAMP}"')
+
+
+def test_path_info_and_types(tmp_path: Path) -> None:
+    conf = "<Location /f.txt>\nAcceptPathInfo On\nForceType text/X\n</Location>\n<Location /d>\nForceType none\nSetHandler none\n</Location>"
+    serving = engine(tmp_path, conf, FILES)
+    assert (ask(serving, "/f.txt/more").status, ask(serving, "/f.txt/more").get("Content-Type")) == (200, "text/x")
+    assert ask(serving, "/d/x.txt").get("Content-Type") == "text/plain"
+
+
+def test_content_md5(tmp_path: Path) -> None:
+    assert (
+        ask(engine(tmp_path, "ContentDigest On", FILES), "/f.txt").get("Content-MD5") == "sZRqySSS0jR8YjW00mERhA=="
+    )  # md5sum: b1946ac92492d2347c6235b4d2611184
+
+
+def test_pipes_are_not_opened(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "", FILES)
+    os.mkfifo(tmp_path / "htdocs/pipe")
+    assert ask(serving, "/pipe").status == 403
+
+
+def test_a_handler_without_behaviour_shows_no_source(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "LoadModule cgi_module m/mod_cgi.so\nSetHandler cgi-script", {"htdocs/p.cgi": "#!/bin/sh\n"})
+    reply = ask(serving, "/p.cgi")
+    assert reply.status == 500 or "#!/bin/sh" not in reply.body
+    assert "#!" not in reply.body
+
+
+def test_a_large_file_comes_whole(tmp_path: Path) -> None:
+    assert ask(engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body == "0123456789" * 20_000
+
+
+def test_the_future_is_no_last_modified(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "", FILES)
+    os.utime(tmp_path / "htdocs/f.txt", (4_000_000_000, 4_000_000_000))
+    assert "2096" not in (ask(serving, "/f.txt").get("Last-Modified") or "2096")
+    assert MTIME < 4_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/a//b/./c", "/r/a/b/c"),
+        ("/a/../b", "/r/b"),
+        ("/../x", None),
+        ("/", "/r/"),
+        ("/a/", "/r/a/"),
+        ("/a/b/..", "/r/a/"),
+        ("", "/r/"),
+        ("/.a", "/r/.a"),
+    ],
+)
+def test_joined(path: str, expected: str | None) -> None:
+    assert joined("/r", path) == expected

@@ -1,0 +1,51 @@
+"""Limits: what 2.4.71 refuses, in its words, and what is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.config.site import Site
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.dialect import V22
+
+LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
+RANGES = " requires 'none', 'default', 'unlimited' or a positive integer"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("LimitRequestLine -1", 'LimitRequestLine "-1" must be a non-negative integer'),
+        ("LimitRequestFields 99999999999999999999", 'LimitRequestFields "99999999999999999999" must be a non-negative integer (0 = no limit)'),
+        ("LimitRequestBody 10k", "LimitRequestBody requires a non-negative integer."),
+        ("LimitRequestBody 9223372036854775808", "LimitRequestBody argument is not parsable."),
+        ("LimitXMLRequestBody 9223372036854775807", "LimitXMLRequestBody must not exceed 3074457345618258601"),
+        ("MaxRanges 0", "MaxRanges" + RANGES),
+        ("MaxRangeOverlaps -1", "MaxRangeOverlaps" + RANGES),
+        ("MaxRangeReversals x", "MaxRangeReversals" + RANGES),
+        ("LimitInternalRecursion 5 0", "The recursion limit must be greater than zero."),
+        ("ReadBufferSize 4294967296", "parameter must be a number between 0 and (4294967295U)): 4294967296"),
+        ("FlushMaxPipelined -2", "parameter must be a number between -1 and (2147483647): -2"),
+    ],
+)
+def test_refused(tmp_path: Path, line: str, reason: str) -> None:
+    assert Site(tmp_path, line + "\n").check() == LINE + reason
+
+
+@pytest.mark.parametrize("line", ["LimitRequestLine x", "MaxRanges 5x", "MaxRanges NONE", "Timeout abc", "FlushMaxPipelined -1", "RLimitCPU 10 x"])
+def test_accepted(tmp_path: Path, line: str) -> None:
+    assert Site(tmp_path, line + "\n").check() == "Syntax OK"
+
+
+def test_values(tmp_path: Path) -> None:
+    conf = Site(tmp_path, "MaxRanges unlimited\nLimitInternalRecursion 3 4\nTimeout 7s\nLimitRequestBody 0\n").load()
+    server, folder = conf.main.conf(CoreServer), conf.main.defaults.record(CoreFolder)
+    assert (server.max_redirects, server.max_subrequests, server.timeout) == (3, 4, 7.0)
+    assert (folder.max_ranges, folder.limit_body) == (-1, 0)
+
+
+def test_timeout_that_nobody_sets(tmp_path: Path) -> None:
+    assert Site(tmp_path, "").load().main.conf(CoreServer).timeout == 60.0
+    assert Site(tmp_path, "").load(V22).main.conf(CoreServer).timeout == 300.0
