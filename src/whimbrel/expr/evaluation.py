@@ -1,0 +1,31 @@
+"""The state of one evaluation: the request, the last capturing match, the header fields that were asked for."""
+
+from __future__ import annotations
+
+from whimbrel.expr.view import View
+from whimbrel.regex import Found
+
+
+class Evaluation:
+    """*found* is the last match of an expression with groups, None after a failed one; *vary* the fields asked for, in their order."""
+
+    __slots__ = ("found", "request", "vary", "view")
+
+    def __init__(self, view: View, found: Found | None = None) -> None:
+        self.view, self.request = view, view.request
+        self.found = found
+        self.vary: list[str] = []
+
+    def group(self, number: int) -> str:
+        """A group of the last match; "" without one."""
+        found = self.found
+        if found is None or number > len(found.groups()):
+            return ""
+        return found.group(number) or ""
+
+    def field(self, name: str) -> str | None:
+        """A field of the request's head, whose name the answer's Vary field will tell; every answer varies by Host anyway."""
+        if name.lower() != "host":
+            self.vary.append(name)
+        value: str | None = self.request.headers_in.get(name)
+        return value

@@ -1,0 +1,152 @@
+"""The functions ``name(word)``, also written ``%{name:string}``.  Manual: expr.html#functions."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from whimbrel.expr.errors import EvalError
+from whimbrel.expr.evaluation import Evaluation
+from whimbrel.expr.library import ENVIRONMENT, FILES, HEAD, NOTHING, Function
+from whimbrel.octets import raw, text
+
+_UPPER: Final = str.maketrans({chr(c): chr(c - 32) for c in range(97, 123)})
+_LOWER: Final = str.maketrans({chr(c): chr(c + 32) for c in range(65, 91)})
+_UNSAFE = re.compile(r"[^A-Za-z0-9$\-_.+!*'(),:@&=/~;]")
+_LDAP = re.compile(r"[\x00-\x1f\x7f-\xff*()\\]")
+_PERCENT = re.compile(r"%(?:([0-9A-Fa-f]{2})|)")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------------------------------------
+def entry(table: Mapping[str, str], name: str) -> str | None:
+    """A value of one of httpd's tables, in which case does not matter."""
+    value = table.get(name)
+    if value is None and table:
+        low = name.lower()
+        value = next((found for key, found in table.items() if key.lower() == low), None)
+    return value
+
+
+def _system(name: str) -> str | None:
+    found = os.environb.get(raw(name))
+    return None if found is None else text(found)
+
+
+def _response(e: Evaluation, name: str) -> str | None:
+    found: str | None = e.request.headers_out.get(name)
+    if found is None:
+        found = e.request.err_headers_out.get(name)
+    return found
+
+
+def _anywhere(e: Evaluation, name: str) -> str | None:
+    """``env``: a note, else a variable of the request, else one of the system."""
+    found = entry(e.request.notes, name)
+    if found is None:
+        found = entry(e.request.env, name)
+    return _system(name) if found is None else found
+
+
+def _unheard(e: Evaluation, name: str) -> str | None:
+    value: str | None = e.request.headers_in.get(name)
+    return value
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------------------------------------
+def escape(value: str) -> str:
+    """The path percent-encoded, in lower-case digits (ap_escape_uri)."""
+    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02x}", value)
+
+
+def unescape(value: str) -> tuple[str, str]:
+    """The path decoded but for ``%2f``, and "" or what was wrong with it ("Bad" for a broken escape, "Forbidden" for a NUL)."""
+    bad = forbidden = False
+
+    def decoded(found: re.Match[str]) -> str:
+        nonlocal bad, forbidden
+        digits = found[1]
+        if digits is None:
+            bad = True
+            return "%"
+        if digits.lower() == "2f":
+            return found[0]
+        forbidden = forbidden or digits == "00"
+        return chr(int(digits, 16))
+
+    out = _PERCENT.sub(decoded, value)
+    return out, "Bad" if bad else "Forbidden" if forbidden else ""
+
+
+def _unescape(e: Evaluation, value: str) -> str:
+    out, problem = unescape(value)
+    if problem:
+        e.view.debug(f"{problem} % escape in unescape('{value}')", "AH00538")
+        return ""
+    return out
+
+
+def decode_base64(value: str) -> str:
+    """As far as *value* is base64; padding may be missing (apr_base64_decode), and a NUL ends the text."""
+    found = _BASE64.match(value)
+    good = found[0] if found else ""
+    if len(good) % 4 == 1:
+        good = good[:-1]
+    return text(binascii.a2b_base64(good + "=" * (-len(good) % 4))).partition("\0")[0]
+
+
+def _ldap(value: str) -> str:
+    return _LDAP.sub(lambda found: f"\\{ord(found[0]):02x}", value)
+
+
+# Files ----------------------------------------------------------------------------------------------------------------------------------------------
+def _file(e: Evaluation, path: str) -> str:
+    """The content up to a NUL; an evaluation fails when it can't be read."""
+    e.request.files.stat(path)
+    try:
+        with open(raw(path), "rb") as source:
+            return text(source.read()).partition("\0")[0]
+    except IsADirectoryError:
+        raise EvalError(f"Cannot read from file {path}") from None
+    except (OSError, ValueError):
+        raise EvalError(f"Cannot open file {path}") from None
+
+
+def _file_size(e: Evaluation, path: str) -> str:
+    info = e.request.files.stat(path)
+    return "0" if info is None else str(info.st_size)
+
+
+def _pure(call: object) -> Function:
+    return Function(lambda _e, value: call(value), NOTHING)  # type: ignore[operator]
+
+
+_ENVIRONMENT: Final = frozenset({ENVIRONMENT})
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "req": Function(lambda e, name: e.field(name)),
+    "http": Function(lambda e, name: e.field(name)),
+    "req_novary": Function(_unheard),
+    "resp": Function(_response),
+    "reqenv": Function(lambda e, name: entry(e.request.env, name), _ENVIRONMENT),
+    "osenv": Function(lambda _e, name: _system(name), NOTHING),
+    "note": Function(lambda e, name: entry(e.request.notes, name)),
+    "env": Function(_anywhere, _ENVIRONMENT | {HEAD}),
+    "tolower": _pure(lambda value: value.translate(_LOWER)),
+    "toupper": _pure(lambda value: value.translate(_UPPER)),
+    "escape": _pure(escape),
+    "unescape": Function(_unescape, NOTHING),
+    "base64": _pure(lambda value: text(base64.b64encode(raw(value)))),
+    "unbase64": _pure(decode_base64),
+    "md5": _pure(lambda value: hashlib.md5(raw(value), usedforsecurity=False).hexdigest()),
+    "sha1": _pure(lambda value: hashlib.sha1(raw(value), usedforsecurity=False).hexdigest()),
+    "ldap": _pure(_ldap),
+    "file": Function(_file, frozenset({FILES}), restricted=True),
+    "filesize": Function(_file_size, frozenset({FILES}), restricted=True),
+}
+"""By their name in lower case; case does not matter."""

@@ -1,0 +1,193 @@
+"""Characters to tokens.  Token names are httpd's own, since its messages name them.
+
+A token is (name, text).  Where httpd's scanner finds something it can't read it gives T_ERROR and leaves a message, which the parser adds to its own.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+Token = tuple[str, str]
+
+END: Final = "$end"
+ERROR: Final = "T_ERROR"
+UNTERMINATED: Final = "Unterminated string or variable"
+
+
+class _State(Enum):
+    """Where in the text the scanner is: outside strings, in a string, in the name of a ``%{}``, in the argument behind its colon."""
+
+    PLAIN = auto()
+    STRING = auto()
+    NAME = auto()
+    ARGUMENT = auto()
+
+
+_OPERATORS: Final = {
+    "=": "T_OP_STR_EQ", "==": "T_OP_STR_EQ", "!=": "T_OP_STR_NE", "<": "T_OP_STR_LT", "<=": "T_OP_STR_LE", ">": "T_OP_STR_GT", ">=": "T_OP_STR_GE",
+    "=~": "T_OP_REG", "!~": "T_OP_NRE", "&&": "T_OP_AND", "||": "T_OP_OR", "!": "T_OP_NOT", ".": "T_OP_CONCAT",
+}
+# Keywords are exact: TRUE is the name of a function.
+_WORDS: Final = {
+    "true": "T_TRUE", "false": "T_FALSE", "and": "T_OP_AND", "or": "T_OP_OR", "not": "T_OP_NOT",
+    **{dash + name: f"T_OP_{name.upper()}" for name in ("eq", "ne", "lt", "le", "gt", "ge", "in") for dash in ("", "-")},
+}
+_PLAIN = re.compile(
+    r"""(?P<space>[ \t\n]+)|(?P<quote>["'])|(?P<variable>%\{)|\$(?P<group>[0-9])|/|m(?P<delimiter>[/\#$%^|?!'",;:.\-]|_(?![A-Za-z0-9_]))|"""
+    r"""(?P<operator>[=!]~|==|!=|<=|>=|&&|\|\||[=<>!.])|(?P<single>[(){},:])|(?P<digits>-?[0-9]+)|"""
+    r"""(?P<binary>-[A-Za-z_][A-Za-z0-9_]+)|(?P<unary>-[A-Za-z_])|(?P<word>[A-Za-z][A-Za-z0-9_]*)""",
+    re.VERBOSE,
+)
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_PIECE = re.compile(
+    r"""\\(?P<octal>[0-7]{1,3})(?![0-9])|\\(?P<digits>[0-9]+)|\\(?P<escaped>[^0-9])|(?P<variable>%\{)|\$(?P<group>[0-9])|"""
+    r"""(?P<text>[^\\"'%$}\n]+|[%$])""",
+    re.DOTALL,
+)
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+class Lexer:
+    """Reads *text*, as a string (*string*) or as a condition.  *problem* is the last message that httpd would add, "" for none."""
+
+    def __init__(self, text: str, *, string: bool) -> None:
+        self.text, self.problem = text, ""
+        self._at = 0
+        self._stack = [_State.STRING if string else _State.PLAIN]
+        self._quote = ""  # what ends the string; "" where the whole text is one
+        self._started = False
+        self._string = string
+
+    def next(self) -> Token:
+        """The next token."""
+        if not self._started:
+            self._started = True
+            return ("T_EXPR_STRING" if self._string else "T_EXPR_BOOL", "")
+        state = self._stack[-1]
+        if state is _State.PLAIN:
+            return self._plain()
+        if state is _State.NAME:
+            return self._name()
+        return self._piece(state)
+
+    def _failed(self, problem: str) -> Token:
+        self.problem = problem
+        return (ERROR, "")
+
+    def _plain(self) -> Token:
+        while True:
+            found = _PLAIN.match(self.text, self._at)
+            if found is None or found.lastgroup != "space":
+                break
+            self._at = found.end()
+        if found is None:
+            return self._failed(f"Parse error near '{self.text[self._at]}'") if self._at < len(self.text) else (END, "")
+        self._at = found.end()
+        kind, text = found.lastgroup, found[0]
+        if kind is None or kind == "delimiter":
+            return self._regex(text[-1])
+        return self._token(kind, text, found)
+
+    def _token(self, kind: str, text: str, found: re.Match[str]) -> Token:
+        if kind == "quote":
+            self._stack[-1], self._quote = _State.STRING, text
+            return ("T_STR_BEGIN", text)
+        if kind == "variable":
+            self._stack.append(_State.NAME)
+            return ("T_VAR_BEGIN", text)
+        if kind == "group":
+            return ("T_REGEX_BACKREF", found["group"])
+        if kind == "operator":
+            return (_OPERATORS[text], text)
+        if kind == "single":
+            return (f"'{text}'", text)
+        if kind == "digits":
+            return ("T_DIGIT", text)
+        if kind == "unary":
+            return ("T_OP_UNARY", text[1:])
+        named = _WORDS.get(text)
+        if named is not None:
+            return (named, text)
+        return ("T_ID", text) if kind == "word" else ("T_OP_BINARY", text[1:])
+
+    def _regex(self, delimiter: str) -> Token:
+        """What follows up to *delimiter*, which no backslash protects; without one the text is at its end."""
+        end = self.text.find(delimiter, self._at)
+        if end < 0:
+            self._at = len(self.text)
+            return (END, "")
+        pattern = self.text[self._at:end]
+        self._at = end + 1
+        if self.text[self._at:self._at + 1] == "i":
+            self._at += 1
+            return ("T_REGEX_I", pattern)
+        return ("T_REGEX", pattern)
+
+    def _name(self) -> Token:
+        c = self.text[self._at:self._at + 1]
+        if not c or c == "\n":
+            return self._failed(UNTERMINATED)
+        found = _NAME.match(self.text, self._at)
+        if found is not None:
+            self._at = found.end()
+            return ("T_ID", found[0])
+        self._at += 1
+        if c == "}":
+            self._stack.pop()
+            return ("T_VAR_END", c)
+        if c == ":":
+            self._stack[-1] = _State.ARGUMENT
+            return ("':'", c)
+        return self._failed(f"Invalid character in variable name '{c}'")
+
+    def _piece(self, state: _State) -> Token:
+        """Text up to something that ends it or stands for something else, or that itself."""
+        out: list[str] = []
+        while True:
+            found = _PIECE.match(self.text, self._at)
+            if found is None:
+                c = self.text[self._at:self._at + 1]
+                if state is _State.ARGUMENT or c in ("", "\\", "\n") or c == self._quote:
+                    return self._edge(state, c, out)
+                self._at += 1
+                out.append(c)
+                continue
+            kind = found.lastgroup
+            if kind in ("variable", "group") and out:
+                return _string(out)
+            self._at = found.end()
+            if kind == "variable":
+                self._stack.append(_State.NAME)
+                return ("T_VAR_BEGIN", found[0])
+            if kind == "group":
+                return ("T_REGEX_BACKREF", found["group"])
+            if kind == "digits" or (kind == "octal" and int(found["octal"], 8) > 0xFF):
+                return self._failed("Bad escape sequence" if kind == "digits" else "Escape sequence out of bound")
+            if kind == "octal":
+                out.append(chr(int(found["octal"], 8)))
+            else:
+                out.append(_ESCAPES.get(found["escaped"], found["escaped"]) if kind == "escaped" else found[0])
+
+    def _edge(self, state: _State, c: str, out: list[str]) -> Token:
+        """What ends a string or an argument (*c*, "" for the end of the text), with the text before it not yet given."""
+        if c == "" and state is _State.STRING and not self._quote:
+            return _string(out) if out else (END, "")
+        if c in ("", "\\", "\n"):
+            return self._failed(UNTERMINATED)
+        if c != ("}" if state is _State.ARGUMENT else self._quote):
+            return self._failed(f"Parse error near '{c}'")
+        if out:
+            return _string(out)
+        self._at += 1
+        if c == "}":
+            self._stack.pop()
+            return ("T_VAR_END", c)
+        self._stack[-1], self._quote = _State.PLAIN, ""
+        return ("T_STR_END", c)
+
+
+def _string(pieces: list[str]) -> Token:
+    """The pieces as one token; a NUL ends it, as in C."""
+    return ("T_STRING", "".join(pieces).partition("\0")[0])

@@ -1,0 +1,71 @@
+"""The names an expression may use: variables, functions, lists, operators.
+
+The core's own are in `variables`, `functions` and `operators`; modules add theirs as providers of the groups "expr_variable", "expr_function" and
+"expr_list" (names of variables upper case, all others lower case).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from whimbrel.expr.evaluation import Evaluation
+
+# What a value depends on, for whoever keeps answers.
+HEAD: Final = "head"
+CLIENT: Final = "client"
+TIME: Final = "time"
+FILES: Final = "files"
+ENVIRONMENT: Final = "environment"
+OUTSIDE: Final = "outside"
+NOTHING: Final[frozenset[str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """``%{NAME}``: *read* gives the value, None for an empty one."""
+
+    read: Callable[[Evaluation], str | None]
+    reads: frozenset[str] = frozenset({HEAD})
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """``name(word)``: *call* gets the argument; *restricted* ones don't exist in .htaccess files; *pure* ones may be computed once."""
+
+    call: Callable[[Evaluation, str], str | None]
+    reads: frozenset[str] = frozenset({HEAD})
+    restricted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListFunction:
+    """``in name(word)``."""
+
+    call: Callable[[Evaluation, str], Sequence[str]]
+    reads: frozenset[str] = frozenset({HEAD})
+
+
+@dataclass(frozen=True, slots=True)
+class UnaryOperator:
+    """``-X word``: *prepare* (text) gives the data that *test* gets instead of the word, and wants a constant; it raises ValueError."""
+
+    test: Callable[[Evaluation, Any], bool]
+    reads: frozenset[str] = NOTHING
+    prepare: Callable[[str], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryOperator:
+    """``word -name word``: *prepare* as with unary operators, for the second word; *pattern* turns a second word into what *test* gets."""
+
+    test: Callable[[Evaluation, str, Any], bool]
+    reads: frozenset[str] = NOTHING
+    prepare: Callable[[str], Any] | None = None
+    pattern: Callable[[str], Any] | None = None
+
+
+Lookup = Callable[[str, str], Any]
+"""Finds what a module registered under (group, name), or None."""

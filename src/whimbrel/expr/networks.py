@@ -1,0 +1,152 @@
+"""Addresses and networks as httpd reads them (apr_ipsubnet_create), and lists of them that cost the same however long they are.
+
+Manual: mod/mod_authz_host.html ("Require ip").
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+_DIGITS_AND_DOTS = re.compile(r"[0-9.]+")
+_BITS = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
+_V4_IN_V6: Final = 0xFFFF
+_FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
+INVALID_ADDRESS: Final = "The specified IP address is invalid."
+INVALID_MASK: Final = "The specified network mask is invalid."
+
+
+class Network(NamedTuple):
+    """A network: addresses whose bits under *mask* are *value*; *v6* says which kind of address.  The mask may have holes."""
+
+    v6: bool
+    value: int
+    mask: int
+
+
+class BadAddress(Exception):
+    """The text is no network.  *reason* is APR's message, "" where the text does not even look like an address."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def parse_network(address: str, mask: str | None = None) -> Network:
+    """The network *address* with its *mask* (bits or dotted), without one a single address or leading octets (``10.1``); raises BadAddress."""
+    if ":" not in address and _DIGITS_AND_DOTS.fullmatch(address) is None:
+        raise BadAddress
+    exact = _numeric(address)
+    if mask is None:
+        return Network(*exact, _FULL[exact[0]]) if exact else _leading_octets(address)
+    if exact is None:
+        raise BadAddress(INVALID_ADDRESS)
+    v6, value = exact
+    bits = _mask(mask, v6)
+    return Network(v6, value & bits, bits)
+
+
+def parse_written(text: str) -> Network:
+    """A network written as one word, ``ADDRESS`` or ``ADDRESS/MASK``; raises BadAddress."""
+    address, slash, mask = text.partition("/")
+    return parse_network(address, mask if slash else None)
+
+
+def _numeric(text: str) -> tuple[bool, int] | None:
+    """A complete address; IPv4 in IPv6 clothes is refused, as clients are never compared with it."""
+    value = _pton(socket.AF_INET6, text)
+    if value is not None:
+        if value >> 32 == _V4_IN_V6:
+            raise BadAddress(INVALID_ADDRESS)
+        return True, value
+    value = _pton(socket.AF_INET, text)
+    return None if value is None else (False, value)
+
+
+def _pton(family: int, text: str) -> int | None:
+    try:
+        return int.from_bytes(socket.inet_pton(family, text), "big")
+    except (OSError, ValueError):
+        return None
+
+
+def _mask(text: str, v6: bool) -> int:
+    width = 128 if v6 else 32
+    found = _BITS.fullmatch(text)
+    bits = int(found[1]) if found else 0
+    if 0 < bits <= width:
+        return (_FULL[v6] << (width - bits)) & _FULL[v6]
+    dotted = None if v6 else _pton(socket.AF_INET, text)
+    if dotted is None:
+        raise BadAddress(INVALID_MASK)
+    return dotted
+
+
+def _leading_octets(text: str) -> Network:
+    """``10``, ``10.1``, ``10.1.``: the first octets of an IPv4 address."""
+    if len(text) > 15 or ":" in text:
+        raise BadAddress(INVALID_ADDRESS)
+    parts = text.removesuffix(".").split(".") if text else []
+    if len(parts) > 4 or any(not p or int(p) > 255 for p in parts):
+        raise BadAddress(INVALID_ADDRESS)
+    value = mask = 0
+    for index, part in enumerate(parts):
+        value |= int(part) << (24 - 8 * index)
+        mask |= 255 << (24 - 8 * index)
+    return Network(False, value, mask)
+
+
+@lru_cache(maxsize=4096)
+def numeric_address(text: str) -> tuple[bool, int]:
+    """A client's address as (is IPv6, number); IPv4 in IPv6 clothes is IPv4.  (False, -1), which no list holds, where it is no address."""
+    text = text.partition("%")[0]
+    value = _pton(socket.AF_INET, text)
+    if value is not None:
+        return False, value
+    value = _pton(socket.AF_INET6, text)
+    if value is None:
+        return False, -1
+    return (False, value & _FULL[False]) if value >> 32 == _V4_IN_V6 else (True, value)
+
+
+class Networks:
+    """A set of networks: ranges sorted for one bisection per question; masks with holes are kept by mask."""
+
+    __slots__ = ("_holes", "_ranges")
+
+    def __init__(self, networks: Iterable[Network]) -> None:
+        ranges: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+        self._holes: dict[tuple[bool, int], set[int]] = {}
+        for v6, value, mask in networks:
+            rest = _FULL[v6] & ~mask
+            if rest & (rest + 1):
+                self._holes.setdefault((v6, mask), set()).add(value)
+            else:
+                ranges[v6].append((value, value | rest))
+        self._ranges = {v6: _joined(found) for v6, found in ranges.items()}
+
+    def __contains__(self, address: object) -> bool:
+        """Whether *address*, as a client's connection names it, is in one of the networks."""
+        v6, value = numeric_address(address) if isinstance(address, str) else (False, -1)
+        starts, ends = self._ranges[v6]
+        at = bisect_right(starts, value) - 1
+        if at >= 0 and value <= ends[at]:
+            return True
+        return bool(self._holes) and value >= 0 and any(v6 == kind and value & mask in values for (kind, mask), values in self._holes.items())
+
+
+def _joined(ranges: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Overlapping ranges as one; the starts and the ends."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for low, high in sorted(ranges):
+        if ends and low <= ends[-1] + 1:
+            ends[-1] = max(ends[-1], high)
+        else:
+            starts.append(low)
+            ends.append(high)
+    return starts, ends

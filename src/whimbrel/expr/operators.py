@@ -1,0 +1,148 @@
+"""The operators ``-e file``, ``word -strmatch pattern`` and their like.  Manual: expr.html#unnop, #binop."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+from typing import Final
+
+from whimbrel.expr.evaluation import Evaluation
+from whimbrel.expr.library import CLIENT, FILES, HEAD, OUTSIDE, BinaryOperator, UnaryOperator
+from whimbrel.expr.networks import BadAddress, Network, numeric_address, parse_written
+from whimbrel.expr.wildcards import wildcards
+from whimbrel.octets import raw
+from whimbrel.regex import Regex
+
+_FALSE: Final = ("", "0", "off", "false", "no")
+_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+_MOST: Final = (1 << 63) - 1
+
+
+def integer(text: str) -> int:
+    """The number that *text* begins with, 0 without one, within 64 bits (apr_atoi64)."""
+    found = _INTEGER.match(text)
+    return max(-_MOST - 1, min(_MOST, int(found[1][:40]))) if found else 0
+
+
+def is_true(text: str) -> bool:
+    """``-T``: anything but "", 0, off, false and no."""
+    return text.lower() not in _FALSE
+
+
+# Files ----------------------------------------------------------------------------------------------------------------------------------------------
+def _exists(e: Evaluation, path: str) -> bool:
+    return e.request.files.stat(path) is not None
+
+
+def _is_folder(e: Evaluation, path: str) -> bool:
+    info = e.request.files.stat(path)
+    return info is not None and S_ISDIR(info.st_mode)
+
+
+def _is_file(e: Evaluation, path: str) -> bool:
+    info = e.request.files.stat(path)
+    return info is not None and S_ISREG(info.st_mode)
+
+
+def _has_bytes(e: Evaluation, path: str) -> bool:
+    info = e.request.files.stat(path)
+    return info is not None and S_ISREG(info.st_mode) and info.st_size > 0
+
+
+def _is_link(e: Evaluation, path: str) -> bool:
+    info = e.request.files.lstat(path)
+    return info is not None and S_ISLNK(info.st_mode)
+
+
+def _executable(e: Evaluation, path: str) -> bool:
+    return e.request.files.stat(path) is not None and os.access(raw(path), os.X_OK)
+
+
+def _url_allowed(e: Evaluation, target: str) -> bool:
+    return e.view.subrequest_status(target, by_file=False)[0] < 400
+
+
+def _file_allowed(e: Evaluation, path: str) -> bool:
+    status, found = e.view.subrequest_status(path, by_file=True)
+    return status < 300 and found
+
+
+# Addresses ------------------------------------------------------------------------------------------------------------------------------------------
+def network(text: str) -> Network:
+    """The network *text*; raises ValueError with httpd's message."""
+    try:
+        return parse_written(text)
+    except BadAddress:
+        raise ValueError("parsing of subnet/netmask failed") from None
+
+
+def _contains(known: Network, address: str) -> bool:
+    """Whether *known* holds the numeric *address*; IPv4 in IPv6 clothes counts as IPv4."""
+    v6, value = numeric_address(address)
+    return value >= 0 and known.v6 == v6 and value & known.mask == known.value
+
+
+def _from_network(e: Evaluation, known: Network) -> bool:
+    return _contains(known, e.view.client())
+
+
+def _in_network(e: Evaluation, address: str, known: Network) -> bool:
+    numeric = _numeric(address)
+    if numeric is None:
+        e.view.outside()
+        numeric = _resolved(address)
+    return numeric is not None and _contains(known, numeric)
+
+
+def _numeric(address: str) -> str | None:
+    """*address* in its usual form, leading octets completed as inet_aton does; None for a name."""
+    try:
+        return str(socket.getaddrinfo(address, None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[0][4][0])
+    except (OSError, UnicodeError, ValueError):
+        return None
+
+
+def _resolved(name: str) -> str | None:
+    if not name or not name.isascii() or not name.isprintable() or " " in name:
+        return None
+    try:
+        return str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0])
+    except (OSError, UnicodeError, ValueError):
+        return None
+
+
+# Patterns -------------------------------------------------------------------------------------------------------------------------------------------
+def _matches(_e: Evaluation, word: str, pattern: Regex) -> bool:
+    return pattern.search(word) is not None
+
+
+_FILES: Final = frozenset({FILES})
+_ANYTHING: Final = frozenset({HEAD, CLIENT, FILES, OUTSIDE})
+
+UNARY: Final[dict[str, UnaryOperator]] = {
+    "n": UnaryOperator(lambda _e, word: word != ""),
+    "z": UnaryOperator(lambda _e, word: word == ""),
+    "T": UnaryOperator(lambda _e, word: is_true(word)),
+    "R": UnaryOperator(_from_network, frozenset({CLIENT}), network),
+    "e": UnaryOperator(_exists, _FILES),
+    "d": UnaryOperator(_is_folder, _FILES),
+    "f": UnaryOperator(_is_file, _FILES),
+    "s": UnaryOperator(_has_bytes, _FILES),
+    "L": UnaryOperator(_is_link, _FILES),
+    "h": UnaryOperator(_is_link, _FILES),
+    "x": UnaryOperator(_executable, _FILES),
+    "U": UnaryOperator(_url_allowed, _ANYTHING),
+    "A": UnaryOperator(_url_allowed, _ANYTHING),
+    "F": UnaryOperator(_file_allowed, _ANYTHING),
+}
+"""By their letter, which is exact."""
+
+BINARY: Final[dict[str, BinaryOperator]] = {
+    "ipmatch": BinaryOperator(_in_network, frozenset({HEAD}), network),
+    "strmatch": BinaryOperator(_matches, pattern=wildcards),
+    "strcmatch": BinaryOperator(_matches, pattern=lambda text: wildcards(text, ignore_case=True)),
+    "fnmatch": BinaryOperator(_matches, pattern=lambda text: wildcards(text, by_segment=True)),
+}
+"""By their name in lower case; case does not matter."""

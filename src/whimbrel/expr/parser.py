@@ -1,0 +1,228 @@
+"""Tokens to a tree, with httpd's messages.
+
+A syntax error ends the reading at once; an unknown name does not: what is told in the end is the syntax error, then the last unknown name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+from whimbrel.expr import tree
+from whimbrel.expr.automaton import State, states
+from whimbrel.expr.errors import ExprError
+from whimbrel.expr.functions import FUNCTIONS
+from whimbrel.expr.lexer import Lexer
+from whimbrel.expr.library import Function, ListFunction, Lookup, Variable
+from whimbrel.expr.operators import BINARY, UNARY
+from whimbrel.expr.variables import VARIABLES
+from whimbrel.regex import RegexError, compile_regex
+
+_DEEPEST: Final = 10_000
+_NOTHING: Final = tree.Text("")
+_UNKNOWN: Final = tree.Text("", quoted=False)  # stands for a word that could not be resolved
+
+
+class _Abort(Exception):
+    """The scanner's message says all there is to say."""
+
+
+def parse_condition(text: str, *, restricted: bool = False, lookup: Lookup | None = None) -> tree.Test:
+    """The tree of a condition; raises ExprError.  *restricted*: for a .htaccess file; *lookup* finds what modules add."""
+    found: tree.Test = _parse(Lexer(text, string=False), Builder(restricted, lookup))
+    return found
+
+
+def parse_string(text: str, *, restricted: bool = False, lookup: Lookup | None = None) -> tree.Word:
+    """The tree of a string; raises ExprError."""
+    if not text:
+        return _NOTHING
+    found: tree.Word = _parse(Lexer(text, string=True), Builder(restricted, lookup))
+    return found
+
+
+def _parse(lexer: Lexer, builder: Builder) -> Any:
+    builder.lexer = lexer
+    problem = ""
+    try:
+        tree = _run(lexer, builder)
+    except ExprError as error:
+        problem = error.reason
+    except _Abort:
+        pass
+    if lexer.problem:
+        problem = f"{problem}: {lexer.problem}" if problem else lexer.problem
+    if problem:
+        raise ExprError(problem)
+    return tree
+
+
+def _run(lexer: Lexer, builder: Builder) -> Any:
+    """Shift and reduce until the text is read."""
+    table = states()
+    stack = [0]
+    values: list[Any] = []
+    token: tuple[str, str] | None = None
+    while True:
+        state = table[stack[-1]]
+        if state.shift:
+            if token is None:
+                token = lexer.next()
+            way = state.shift.get(token[0])
+            if way is not None:
+                if token[0] == "$end":
+                    return values[0]
+                if len(stack) >= _DEEPEST:
+                    raise ExprError("memory exhausted")
+                stack.append(way)
+                values.append(token[1])
+                token = None
+                continue
+        rule = state.reduce
+        if rule is None:
+            raise ExprError(_unexpected(state, token))
+        count = len(rule.parts)
+        taken = values[-count:]
+        del stack[-count:], values[-count:]
+        values.append(builder.make(rule.make, [taken[index] for index in rule.keep]))
+        stack.append(table[stack[-1]].go[rule.name])
+
+
+def _unexpected(state: State, token: tuple[str, str] | None) -> str:
+    listed = " or ".join(state.expecting)
+    return f"syntax error, unexpected {token[0] if token else '$end'}" + (f", expecting {listed}" if listed else "")
+
+
+class Builder:
+    """Makes nodes, and resolves names as it goes; *lexer* keeps the message about the last unknown one."""
+
+    lexer: Lexer
+
+    def __init__(self, restricted: bool, lookup: Lookup | None) -> None:
+        self._restricted = restricted
+        self._lookup = lookup or (lambda group, name: None)
+
+    def make(self, what: str, values: list[Any]) -> Any:
+        """The value of a reduced rule."""
+        if not what:
+            return values[0]
+        if what.startswith("compare "):
+            return tree.Compare(what[8:], *values)
+        return getattr(self, what)(*values)
+
+    def _refuse(self, problem: str) -> None:
+        self.lexer.problem = problem
+
+    # conditions
+    def fail(self, _token: str) -> NoReturn:
+        raise _Abort
+
+    def true(self) -> tree.Test:
+        return tree.Constant(True)
+
+    def false(self) -> tree.Test:
+        return tree.Constant(False)
+
+    def negated(self, inner: tree.Test) -> tree.Test:
+        return tree.Not(inner)
+
+    def either(self, left: tree.Test, right: tree.Test) -> tree.Test:
+        return tree.Either(left, right)
+
+    def both(self, left: tree.Test, right: tree.Test) -> tree.Test:
+        return tree.Both(left, right)
+
+    def unary(self, name: str, word: tree.Word) -> tree.Test:
+        operator = UNARY.get(name)
+        if operator is None:
+            self._refuse(f"Unary operator '-{name}' does not exist")
+            return tree.Constant(False)
+        return tree.Unary(operator, word, self._prepared(f"-{name}", operator.prepare, word))
+
+    def binary(self, left: tree.Word, name: str, right: tree.Word) -> tree.Test:
+        operator = BINARY.get(name.lower())
+        if operator is None:
+            self._refuse(f"Binary operator '-{name}' does not exist")
+            return tree.Constant(False)
+        return tree.Binary(operator, left, right, self._prepared(f"-{name}", operator.prepare, right))
+
+    def _prepared(self, name: str, prepare: Any, word: tree.Word) -> Any:
+        if prepare is None:
+            return None
+        if not isinstance(word, tree.Text) or not word.quoted:
+            self._refuse(f"{name} requires subnet/netmask as constant argument")
+            return None
+        try:
+            return prepare(word.value)
+        except ValueError as problem:
+            self._refuse(str(problem))
+            return None
+
+    def member(self, word: tree.Word, among: Any) -> tree.Test:
+        return tree.Member(word, among)
+
+    def match(self, word: tree.Word, regex: Any) -> tree.Test:
+        return tree.Match(word, regex, False)
+
+    def mismatch(self, word: tree.Word, regex: Any) -> tree.Test:
+        return tree.Match(word, regex, True)
+
+    def regex(self, pattern: str) -> Any:
+        return self._regex(pattern, False)
+
+    def regex_ignoring_case(self, pattern: str) -> Any:
+        return self._regex(pattern, True)
+
+    def _regex(self, pattern: str, ignore_case: bool) -> Any:
+        try:
+            return compile_regex(pattern, ignore_case=ignore_case)
+        except RegexError:
+            self._refuse("Failed to compile regular expression")
+            raise _Abort from None
+
+    def one(self, word: tree.Word) -> tuple[tree.Word, ...]:
+        return (word,)
+
+    def another(self, words: tuple[tree.Word, ...], word: tree.Word) -> tuple[tree.Word, ...]:
+        return (*words, word)
+
+    # words
+    def text(self, value: str) -> tree.Word:
+        return tree.Text(value)
+
+    def digits(self, value: str) -> tree.Word:
+        return tree.Text(value, quoted=False)
+
+    def empty(self) -> tree.Word:
+        return _NOTHING
+
+    def join(self, left: tree.Word, right: tree.Word) -> tree.Word:
+        pieces = [part for word in (left, right) for part in (word.parts if isinstance(word, tree.Join) else (word,))]
+        return tree.Join(tuple(pieces))
+
+    def backref(self, number: str) -> tree.Word:
+        return tree.Backref(int(number))
+
+    def variable(self, name: str) -> tree.Word:
+        found: Variable | None = VARIABLES.get(name.upper()) or self._lookup("expr_variable", name.upper())
+        if found is None:
+            self._refuse(f"Variable '{name}' does not exist")
+            return _UNKNOWN
+        return tree.Var(found)
+
+    def call(self, name: str, argument: tree.Word) -> tree.Word:
+        found: Function | None = FUNCTIONS.get(name.lower()) or self._lookup("expr_function", name.lower())
+        if found is None:
+            self._refuse(f"Function '{name}' does not exist")
+            return _UNKNOWN
+        if found.restricted and self._restricted:
+            self._refuse(f"{name} not available in restricted context")
+        return tree.Call(name, found, argument)
+
+    def list_call(self, name: str, argument: tree.Word) -> Any:
+        found: ListFunction | None = self._lookup("expr_list", name.lower())
+        if found is None:
+            self._refuse(f"List-returning function '{name}' does not exist")
+            return ()
+        return tree.ListCall(name, found, argument)
+
+

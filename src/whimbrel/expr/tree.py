@@ -1,0 +1,138 @@
+"""What the parser makes of an expression.  Names are resolved already: nodes hold what a variable, function or operator does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whimbrel.expr.library import BinaryOperator, Function, ListFunction, UnaryOperator, Variable
+from whimbrel.regex import Regex
+
+
+# Words ----------------------------------------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A constant; *quoted* where it was written as a string and not as digits."""
+
+    value: str
+    quoted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """``%{NAME}``."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``name(word)`` or ``%{name:string}``; *name* as written."""
+
+    name: str
+    function: Function
+    argument: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Backref:
+    """``$0`` to ``$9``."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Words joined by ``.``, or the pieces of a string."""
+
+    parts: tuple[Word, ...]
+
+
+Word = Text | Var | Call | Backref | Join
+
+
+@dataclass(frozen=True, slots=True)
+class ListCall:
+    """A function that gives a list, behind ``in``."""
+
+    name: str
+    function: ListFunction
+    argument: Word
+
+
+# Conditions -----------------------------------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """``true`` or ``false``."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """``!``."""
+
+    inner: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """``&&``."""
+
+    left: Test
+    right: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """``||``."""
+
+    left: Test
+    right: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A comparison; *token* is the operator's token name."""
+
+    token: str
+    left: Word
+    right: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """``=~``, or ``!~`` where *negated*."""
+
+    word: Word
+    regex: Regex
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """``in``."""
+
+    word: Word
+    among: tuple[Word, ...] | ListCall
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """An operator before a word; *data* is what its `prepare` made of a constant word."""
+
+    operator: UnaryOperator
+    word: Word
+    data: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A named operator between words; *data* is what its `prepare` made of a constant second word."""
+
+    operator: BinaryOperator
+    left: Word
+    right: Word
+    data: object = None
+
+
+Test = Constant | Not | Both | Either | Compare | Match | Member | Unary | Binary

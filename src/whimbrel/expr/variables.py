@@ -1,0 +1,136 @@
+"""The variables ``%{NAME}``.  Manual: expr.html#vars."""
+
+from __future__ import annotations
+
+import grp
+import pwd
+import time
+from collections.abc import Callable
+from typing import Final
+
+from whimbrel.expr.evaluation import Evaluation
+from whimbrel.expr.library import CLIENT, FILES, NOTHING, OUTSIDE, TIME, Variable
+
+API_VERSION: Final = "20120211"
+
+
+def _local(seconds: float) -> time.struct_time:
+    return time.localtime(seconds)
+
+
+def _stamp(when: time.struct_time) -> str:
+    return time.strftime("%Y%m%d%H%M%S", when)
+
+
+def _clock(form: Callable[[time.struct_time], str]) -> Variable:
+    return Variable(lambda e: form(_local(e.view.now())), frozenset({TIME}))
+
+
+def _last_modified(e: Evaluation) -> str:
+    info = e.request.info
+    return _stamp(_local(info.st_mtime if info is not None else 0))
+
+
+def _owner(e: Evaluation) -> str | None:
+    info = e.request.info
+    try:
+        return None if info is None else pwd.getpwuid(info.st_uid).pw_name
+    except KeyError:
+        return None
+
+
+def _group(e: Evaluation) -> str | None:
+    info = e.request.info
+    try:
+        return None if info is None else grp.getgrgid(info.st_gid).gr_name
+    except KeyError:
+        return None
+
+
+def _on(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _peer(e: Evaluation) -> str:
+    e.view.client()
+    return str(e.request.connection.client_ip)
+
+
+def _port(e: Evaluation) -> str:
+    e.view.outside()
+    return str(e.request.connection.client_port)
+
+
+def _head(read: Callable[[Evaluation], str | None]) -> Variable:
+    return Variable(read)
+
+
+def _of(read: Callable[[Evaluation], str | None], *reads: str) -> Variable:
+    return Variable(read, frozenset(reads))
+
+
+def _field(name: str) -> Variable:
+    return Variable(lambda e: e.field(name))
+
+
+VARIABLES: Final[dict[str, Variable]] = {
+    # fields of the head; these alone exist, other fields are asked for with req()
+    "HTTP_ACCEPT": _field("Accept"),
+    "HTTP_COOKIE": _field("Cookie"),
+    "HTTP_FORWARDED": _field("Forwarded"),
+    "HTTP_HOST": _field("Host"),
+    "HTTP_PROXY_CONNECTION": _field("Proxy-Connection"),
+    "HTTP_REFERER": _field("Referer"),
+    "HTTP_USER_AGENT": _field("User-Agent"),
+    # the request
+    "REQUEST_METHOD": _head(lambda e: e.request.method),
+    "REQUEST_SCHEME": _head(lambda e: e.view.scheme()),
+    "REQUEST_URI": _head(lambda e: e.request.uri),
+    "DOCUMENT_URI": _head(lambda e: e.request.uri),
+    "REQUEST_FILENAME": _head(lambda e: e.request.filename),
+    "SCRIPT_FILENAME": _head(lambda e: e.request.filename),
+    "PATH_INFO": _head(lambda e: e.request.path_info),
+    "QUERY_STRING": _head(lambda e: e.request.args),
+    "IS_SUBREQ": _head(lambda e: "true" if e.request.main is not None else "false"),
+    "THE_REQUEST": _head(lambda e: e.request.the_request),
+    "REQUEST_STATUS": _head(lambda e: str(e.request.status)),
+    "HANDLER": _head(lambda e: e.request.handler),
+    "CONTENT_TYPE": _head(lambda e: e.request.content_type),
+    "AUTH_TYPE": _head(lambda e: e.view.auth_type()),
+    "LAST_MODIFIED": _of(_last_modified, FILES),
+    "SCRIPT_USER": _of(_owner, FILES),
+    "SCRIPT_GROUP": _of(_group, FILES),
+    "CONTEXT_PREFIX": _head(lambda e: e.view.context_prefix()),
+    "CONTEXT_DOCUMENT_ROOT": _head(lambda e: e.view.context_document_root()),
+    "REQUEST_LOG_ID": _of(lambda e: e.view.log_id(connection=False), OUTSIDE),
+    # the client
+    "REMOTE_ADDR": _of(lambda e: e.view.client(), CLIENT),
+    "REMOTE_PORT": _of(_port, OUTSIDE),
+    "REMOTE_HOST": _of(lambda e: e.view.remote_host(), CLIENT),
+    "REMOTE_IDENT": _of(lambda e: e.view.remote_ident(), CLIENT),
+    "REMOTE_USER": _head(lambda e: e.request.user),
+    "CONN_REMOTE_ADDR": _of(_peer, CLIENT),
+    "CONN_LOG_ID": _of(lambda e: e.view.log_id(connection=True), OUTSIDE),
+    # the server
+    "SERVER_NAME": _head(lambda e: e.view.server_name()),
+    "SERVER_PORT": _head(lambda e: str(e.view.server_port())),
+    "SERVER_ADMIN": _head(lambda e: e.request.server.admin),
+    "SERVER_PROTOCOL": _head(lambda e: e.request.protocol),
+    "SERVER_SOFTWARE": _of(lambda e: e.view.software()),
+    "DOCUMENT_ROOT": _head(lambda e: e.view.document_root()),
+    "API_VERSION": Variable(lambda _e: API_VERSION, NOTHING),
+    "HTTPS": _head(lambda e: _on(e.view.scheme() == "https")),
+    "HTTP2": _head(lambda e: _on(e.request.protocol == "HTTP/2.0")),
+    "IPV6": _of(lambda e: _on(":" in _peer(e) and not _peer(e).lower().startswith("::ffff:")), CLIENT),
+    # the clock, in local time
+    "TIME": _clock(_stamp),
+    "TIME_YEAR": _clock(lambda t: time.strftime("%Y", t)),
+    "TIME_MON": _clock(lambda t: time.strftime("%m", t)),
+    "TIME_DAY": _clock(lambda t: time.strftime("%d", t)),
+    "TIME_HOUR": _clock(lambda t: time.strftime("%H", t)),
+    "TIME_MIN": _clock(lambda t: time.strftime("%M", t)),
+    "TIME_SEC": _clock(lambda t: time.strftime("%S", t)),
+    "TIME_WDAY": _clock(lambda t: time.strftime("%w", t)),
+}
+"""By their name in upper case; case does not matter."""
+
