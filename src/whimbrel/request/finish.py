@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.response import bad_header
 from whimbrel.http.status import drops_connection, status_line
 from whimbrel.octets import raw
 from whimbrel.request.answer import Answer, Framing
@@ -20,6 +21,8 @@ async def finish(r: Request) -> Answer:
     """The answer to send for a request whose handler, or whose error, is done."""
     for change in r.output_filters:
         change(r)
+    if _has_bad_field(r):
+        return await _refused(r)
     if r.status == 200 and r.stream is None and ("Range" in r.headers_in or "Request-Range" in r.headers_in):
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
@@ -30,6 +33,38 @@ async def finish(r: Request) -> Answer:
                 change(r)
             return _answer(r, measured=False)
     return _answer(r)
+
+
+def _has_bad_field(r: Request) -> bool:
+    """Whether a field must not be sent (2.4); it is logged."""
+    if r.plan.dialect.version < (2, 4):
+        return False
+    strict = r.server_conf(CoreServer).strict_http
+    bad = bad_header(r.headers_out.items(), strict=strict) or bad_header(r.err_headers_out.items(), strict=strict)
+    if bad is None:
+        return False
+    r.log("error", bad[1], code=bad[0], module="http")
+    return True
+
+
+async def _refused(r: Request) -> Answer:
+    """The error page in place of an answer with a field that must not be sent; nothing where the page has one too."""
+    _emptied(r)
+    await die(r, 500)
+    r = last_of(r)
+    for change in r.output_filters:
+        change(r)
+    if _has_bad_field(r):
+        _emptied(r)
+        r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
+        return _answer(r)
+    return _answer(r, measured=False)
+
+
+def _emptied(r: Request) -> None:
+    drop_body(r)
+    r.headers_out.clear()
+    r.err_headers_out.clear()
 
 
 def last_of(r: Request) -> Request:

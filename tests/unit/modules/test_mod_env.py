@@ -1,0 +1,39 @@
+"""mod_env and what of it reaches a header.  Every expected value is what httpd 2.4.71 gave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import answers, engine
+
+SHOWN = 'Header always set X "%{A}e|%{B}e"\n'
+
+
+@pytest.mark.parametrize(("conf", "inner", "outer"), [
+    ("UnsetEnv A\nSetEnv A 1", "1|(null)", "1|(null)"),
+    ("SetEnv A 1\nUnsetEnv A\nSetEnv A 2", "2|(null)", "2|(null)"),
+    ("<Location />\nUnsetEnv A\nSetEnv A 1\n</Location>", "1|(null)", "1|(null)"),
+    ("<Location />\nSetEnv A 1\nUnsetEnv A\n</Location>", "(null)|(null)", "(null)|(null)"),
+    ("SetEnv A 1\n<Location />\nUnsetEnv A\n</Location>\n<Location /d>\nSetEnv A 2\n</Location>", "2|(null)", "(null)|(null)"),
+    ("SetEnv A 1\n<Location />\nUnsetEnv A\nSetEnv A 3\n</Location>\n<Location /d>\nSetEnv B 2\n</Location>", "3|2", "3|(null)"),
+    ("SetEnv A 1\nUnsetEnv A\n<Location /d>\nUnsetEnv A\nSetEnv B 1\nUnsetEnv B\n</Location>", "(null)|(null)", "(null)|(null)"),
+    ('SetEnv A "x\\"y"\nSetEnv B', 'x"y|', 'x"y|'),
+    ("SetEnvIf Request_URI . A=1\nSetEnv A 2", "1|(null)", "1|(null)"),
+    ("SetEnvIf Request_URI . A\n<Location />\nUnsetEnv A\n</Location>", "1|(null)", "1|(null)"),
+])
+def test_what_is_set(tmp_path: Path, conf: str, inner: str, outer: str) -> None:
+    found, missing = answers(tmp_path, SHOWN + conf, ["/d/a.txt?x", "/nope"], {"htdocs/d/a.txt": "x"})
+    assert (found.get("X"), missing.get("X")) == (inner, outer)
+    assert (found.status, missing.status) == (200, 404)
+
+
+def test_pass_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A", "from outside")
+    monkeypatch.delenv("B", raising=False)
+    serving = engine(tmp_path, SHOWN + "PassEnv A B")
+    assert [(m.text, m.code, m.level, m.module) for m in serving.configuration.messages] == [
+        ("PassEnv variable B was undefined", "AH01506", "warn", "env"),
+    ]
+    (reply,) = answers(tmp_path, SHOWN + "PassEnv A B", ["/"])
+    assert reply.get("X") == "from outside|(null)"
