@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.words import getword, words
+from whimbrel.directives.words import words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import DENIED, GENERAL_ERROR, GRANTED, AuthzProvider, Check, compile_text, environment, state_of, without_behaviour
 from whimbrel.modules.core.strings import Template
@@ -69,9 +69,8 @@ def make_method(_scope: Scope, _args: str, mask: int) -> Check:
 
 
 def parse_expr(cmd: Command, args: str) -> None:
-    """Stop the start (and let nobody in from .htaccess): expressions have no behaviour here.  The argument is one word, the expression."""
-    expression, rest = getword(args)
-    if not expression or rest or args[:1] == "'":
+    """Stop the start (and let nobody in from .htaccess): expressions have no behaviour here, their syntax is not looked at."""
+    if not args.strip(' "'):
         raise ConfigError("Cannot parse expression in require line: syntax error, unexpected $end")
     without_behaviour(cmd, "mod_authz_core.c")
 

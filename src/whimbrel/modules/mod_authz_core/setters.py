@@ -104,7 +104,8 @@ def container(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None
     section = _section(record)
     if negate and section.op == "or":
         raise ConfigError(f"{inner} directive has no effect in {section} directive")
-    section.add(inner)
+    for rule in _unwrapped(section, inner):
+        section.add(rule)
 
 
 def set_merging(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
@@ -153,7 +154,7 @@ def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: Any) -> 
 
 
 def check_trees(finished: Finished) -> None:
-    """Refuse containers that could never grant anything (those with negative rules alone); take out those that change nothing."""
+    """Refuse containers that could never grant anything: those with negative rules alone."""
     main = next(iter(finished.servers()))
     for record in main.conf(AuthzCoreServer).records:
         bad = _only_negative(record.section) if isinstance(record.section, Rule) else None
@@ -162,21 +163,18 @@ def check_trees(finished: Finished) -> None:
 
 
 def _only_negative(section: Rule) -> Rule | None:
-    """The innermost container without a positive rule, if there is one; on the way the tree is made as flat as httpd makes it."""
-    flat: list[Rule] = []
+    """The innermost container without a positive rule, if there is one."""
     for child in section.children:
         if child.provider is None:
             bad = _only_negative(child)
             if bad is not None:
                 return bad
-        flat += _unwrapped(section, child)
-    section.children = flat
     return section if all(child.negate for child in section.children) else None
 
 
 def _unwrapped(section: Rule, child: Rule) -> list[Rule]:
     """What a container inside *section* holds, where it can stand there without it: the same operator, or the other one negated (De Morgan)."""
-    if child.provider is not None or (child.op == section.op) == child.negate:
+    if (child.op == section.op) == child.negate:
         return [child]
     for rule in child.children:
         rule.negate ^= child.negate
