@@ -31,14 +31,16 @@ def warnings(tmp_path: Path, conf: str, mpm: str = "event") -> list[str]:
             "ServerLimit 0",
             [
                 "AH00499: WARNING: ServerLimit of 0 not allowed, increasing to 1.",
-                f"AH00515: WARNING: MaxRequestWorkers of 400 would require 16 servers and would exceed ServerLimit of 1, decreasing to 25. {TO_INCREASE}",
+                f"AH00515: WARNING: MaxRequestWorkers of 400 would require 16 servers and would exceed ServerLimit of "
+                f"1, decreasing to 25. {TO_INCREASE}",
             ],
         ),
         ("ThreadLimit 200001", ["AH00502: WARNING: ThreadLimit of 200001 exceeds compile-time limit of 100000 threads, decreasing to 100000."]),
         (
             "ThreadsPerChild 65",
             [
-                "AH00507: WARNING: ThreadsPerChild of 65 exceeds ThreadLimit of 64 threads, decreasing to 64. To increase, please see the ThreadLimit directive.",
+                "AH00507: WARNING: ThreadsPerChild of 65 exceeds ThreadLimit of 64 threads, decreasing to 64. To "
+                "increase, please see the ThreadLimit directive.",
                 "AH00513: WARNING: MaxRequestWorkers of 400 is not an integer multiple of ThreadsPerChild of 64, decreasing to nearest multiple 384, "
                 "for a maximum of 6 servers.",
             ],
@@ -67,7 +69,8 @@ def test_event(tmp_path: Path, conf: str, said: list[str]) -> None:
         (
             "MaxRequestWorkers 800",
             [
-                f"AH00318: WARNING: MaxRequestWorkers of 800 would require 32 servers and would exceed ServerLimit of 16, decreasing to 400. {TO_INCREASE}"
+                f"AH00318: WARNING: MaxRequestWorkers of 800 would require 32 servers and would exceed ServerLimit of "
+                f"16, decreasing to 400. {TO_INCREASE}"
             ],
         ),
         ("MinSpareThreads 0", [f"AH00322: WARNING: MinSpareThreads of 0 not allowed, {FAILURE}"]),
