@@ -102,7 +102,9 @@ def in_process(base: Any) -> Any:
         def stop(self) -> None:
             """Writes what the engine has logged where the judge reads it: the target of a sink is its path."""
             for target, parts in (self.runtime.logs if self.engine else {}).items():
-                path = Path(self.root, target)
+                path = Path(self.root, target).resolve()
+                if not path.is_relative_to(Path(self.root).resolve()):
+                    continue  # a log elsewhere on this machine is not ours to write
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(b"".join(parts))
             self.connections = {}

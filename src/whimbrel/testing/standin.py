@@ -26,7 +26,7 @@ class NoScoreboard:
 
 
 class StandIn:
-    """A Runtime for tests: *logs* holds what was written, by target; *names* and *hosts* answer look-ups."""
+    """A Runtime for tests: *logs* holds what was written, by target of a file; *names* and *hosts* answer look-ups."""
 
     def __init__(self) -> None:
         self.pid = self.tid = os.getpid()
@@ -40,8 +40,9 @@ class StandIn:
         return time.time()
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
-        """Keep the lines in memory."""
-        self.logs.setdefault(sink.target, []).append(data)
+        """Keep the lines in memory; those for a program or for syslog under the target with ``|`` or ``syslog:`` before it."""
+        kind = "|" if sink.piped else "syslog:" if sink.syslog else ""
+        self.logs.setdefault(kind + sink.target, []).append(data)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run at once: tests need no thread."""
