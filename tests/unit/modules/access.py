@@ -54,3 +54,8 @@ class Site:
         text = b"".join(piece for parts in self.runtime.logs.values() for piece in parts).decode("latin-1")
         self.runtime.logs.clear()
         return re.findall(r"AH\d{5}", text) or re.findall(r"\[client [^]]*\] (.*)", text)
+
+    def results(self) -> list[str]:
+        """What the log says about each step of a decision (level debug)."""
+        text = b"".join(piece for parts in self.runtime.logs.values() for piece in parts).decode("latin-1")
+        return re.findall(r"authorization result of (.*)", text)

@@ -104,7 +104,7 @@ def container(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None
     section = _section(record)
     if negate and section.op == "or":
         raise ConfigError(f"{inner} directive has no effect in {section} directive")
-    for rule in _unwrapped(section, inner):
+    for rule in inner.children if inner.op == section.op and not negate else [inner]:
         section.add(rule)
 
 
@@ -154,7 +154,7 @@ def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: Any) -> 
 
 
 def check_trees(finished: Finished) -> None:
-    """Refuse containers that could never grant anything: those with negative rules alone."""
+    """Refuse containers that could never grant anything: those with negative rules alone.  Negations go inwards where they can."""
     main = next(iter(finished.servers()))
     for record in main.conf(AuthzCoreServer).records:
         bad = _only_negative(record.section) if isinstance(record.section, Rule) else None
@@ -164,20 +164,23 @@ def check_trees(finished: Finished) -> None:
 
 def _only_negative(section: Rule) -> Rule | None:
     """The innermost container without a positive rule, if there is one."""
+    flat: list[Rule] = []
     for child in section.children:
         if child.provider is None:
             bad = _only_negative(child)
             if bad is not None:
                 return bad
+        flat += _unwrapped(section, child)
+    section.children = flat
     return section if all(child.negate for child in section.children) else None
 
 
 def _unwrapped(section: Rule, child: Rule) -> list[Rule]:
-    """What a container inside *section* holds, where it can stand there without it: the same operator, or the other one negated (De Morgan)."""
-    if (child.op == section.op) == child.negate:
+    """What a negated container of the other operator holds, each rule negated (De Morgan), in its place; anything else as it is."""
+    if child.provider is not None or not child.negate or child.op == section.op:
         return [child]
     for rule in child.children:
-        rule.negate ^= child.negate
+        rule.negate = not rule.negate
     return child.children
 
 

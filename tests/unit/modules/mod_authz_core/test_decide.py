@@ -58,6 +58,27 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
     assert site.codes() == codes
 
 
+@pytest.mark.parametrize(("body", "steps"), [
+    ("<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env A\n</RequireNone>\n</RequireAll>\n",
+     ["Require all granted: granted", "Require env A: denied", "<RequireNone>: neutral", "<RequireAll>: granted", "<RequireAny>: granted"]),
+    ("<RequireAll>\n<RequireAll>\nRequire all granted\nRequire not env B\n</RequireAll>\nRequire all granted\n</RequireAll>\n",
+     ["Require all granted: granted", "Require not env B: neutral", "Require all granted: granted", "<RequireAll>: granted", "<RequireAny>: granted"]),
+])
+def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: list[str]) -> None:
+    site = Site(tmp_path, 'LogLevel authz_core:debug\n<Directory "@DOCROOT@">\nAllowOverride All\n</Directory>\n')
+    (tmp_path / "htdocs/.htaccess").write_text(body)
+    assert site.status() == 200
+    assert site.results() == steps
+
+
+def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
+    body = "<RequireAll>\n<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env C\n</RequireAll>\n</RequireNone>\nRequire all granted\n"
+    site = Site(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(body + "</RequireAll>\n"))
+    assert site.status() == 200
+    assert site.results() == ["Require not env A: neutral", "Require env B: denied", "<RequireNotAll>: neutral", "Require all granted: granted",
+                              "<RequireAll>: granted", "<RequireAny>: granted"]
+
+
 @pytest.mark.parametrize(("body", "codes", "statuses"), [
     ("Require user alice\n", ["AH01631"], [401, 200, 401]),
     ("Require user alice\nAuthzSendForbiddenOnFailure On\n", ["AH01631"], [401, 200, 403]),
