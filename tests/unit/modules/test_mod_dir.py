@@ -92,7 +92,8 @@ def test_a_handler_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_refusals_of_the_index_are_passed_on(tmp_path: Path) -> None:
-    conf = "<Files secret.html>\nRequire all denied\n</Files>\nDirectoryIndex secret.html other.html\n<Directory @/htdocs>\nOptions Indexes\n</Directory>"
+    conf = "<Files secret.html>\nRequire all denied\n</Files>\nDirectoryIndex secret.html other.html\n"
+    conf += "<Directory @/htdocs>\nOptions Indexes\n</Directory>"
     (refused,) = answers(tmp_path, conf, ["/d/"], {**FILES, "htdocs/d/secret.html": "s"})
     assert refused.status == 403
     (other,) = answers(tmp_path, conf, ["/d/"], {**FILES, "htdocs/d/secret.html": "s", "htdocs/d/other.html": "o"})

@@ -44,7 +44,8 @@ def test_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    '<pre>      <a href="?C=N;O=D;F=1">Name</a>                    <a href="?C=M;O=A;F=1">Last modified</a>      <a href="?C=S;O=A;F=1">Size</a>'
+    '<pre>      <a href="?C=N;O=D;F=1">Name</a>                    <a href="?C=M;O=A;F=1">Last modified</a>'
+    '      <a href="?C=S;O=A;F=1">Size</a>'
     '  <a href="?C=D;O=A;F=1">Description</a><hr>      <a href="/">Parent Directory</a>                             -   \n',
     '      <a href="E.png">E.png</a>                   2020-09-13 12:26    0   \n',
     '      <a href="./Zed:a">Zed:a</a>                   2020-09-13 12:26    9   \n',
@@ -61,7 +62,8 @@ def test_columns(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize("line", [
     '  <table>\n   <tr><th valign="top">&nbsp;</th><th><a href="?C=N;O=D;F=2">Name</a></th><th><a href="?C=M;O=A;F=2">Last modified</a></th>'
     '<th><a href="?C=S;O=A;F=2">Size</a></th><th><a href="?C=D;O=A;F=2">Description</a></th></tr>\n   <tr><th colspan="5"><hr></th></tr>\n',
-    '<tr><td valign="top">&nbsp;</td><td><a href="/">Parent Directory</a>       </td><td>&nbsp;</td><td align="right">  - </td><td>&nbsp;</td></tr>\n',
+    '<tr><td valign="top">&nbsp;</td><td><a href="/">Parent Directory</a>       </td><td>&nbsp;</td>'
+    '<td align="right">  - </td><td>&nbsp;</td></tr>\n',
     '<tr><td valign="top">&nbsp;</td><td><a href="b.txt">b.txt</a>                  </td><td align="right">2020-09-13 12:26  </td>'
     '<td align="right">2.0K</td><td>&nbsp;</td></tr>\n',
     '   <tr><th colspan="5"><hr></th></tr>\n</table>\n</body></html>\n',
@@ -70,7 +72,8 @@ def test_table(tmp_path: Path, line: str) -> None:
     assert line in listed(tmp_path, query="?F=2").body
 
 
-ICONS = ('IndexOptions FancyIndexing\nAddIcon /i/t.gif .txt\nAddIcon (TXT,/i/h.gif) .html\nDefaultIcon /i/u.gif\nAddIconByEncoding (CMP,/i/c.gif) x-gzip\n'
+ICONS = ('IndexOptions FancyIndexing\nAddIcon /i/t.gif .txt\nAddIcon (TXT,/i/h.gif) .html\nDefaultIcon /i/u.gif\n'
+         'AddIconByEncoding (CMP,/i/c.gif) x-gzip\n'
          'AddEncoding x-gzip .gz\nAddDescription "the <b>desc</b>" *.txt\nAddDescription "long description that goes beyond the width" a.html\n'
          "AddIcon /i/d.gif ^^DIRECTORY^^\nAddIcon /i/b.gif ^^BLANKICON^^\nAddAlt DD ^^DIRECTORY^^\nAddIcon /i/back.gif ..")
 
@@ -120,8 +123,8 @@ NAMES = ["E.png", "./Zed:a", "a.html", "averyveryverylongfilename.tar.gz", "b.tx
     ("?C=M;O=D", NAMES[::-1]),
     ("?C=X;O=D", NAMES),
     ("?P=*.txt", ["b.txt", "c&amp;d%20%3cx%3e.txt", "f10.txt", "f9.txt"]),
-    ("?F=1;C=S;O=D", ["averyveryverylongfilename.tar.gz", "b.txt", "t.html", "a.html", "./Zed:a", "c&amp;d%20%3cx%3e.txt", "f9.txt", "f10.txt", "E.png",
-                      "sub/"]),
+    ("?F=1;C=S;O=D", ["averyveryverylongfilename.tar.gz", "b.txt", "t.html", "a.html", "./Zed:a", "c&amp;d%20%3cx%3e.txt", "f9.txt", "f10.txt",
+                      "E.png", "sub/"]),
     ("?V=1&C=N&O=D", ["t.html", "sub/", "f10.txt", "f9.txt", *NAMES[5::-1]]),
 ])
 def test_order(tmp_path: Path, query: str, names: list[str]) -> None:
@@ -149,8 +152,8 @@ def test_refused(tmp_path: Path) -> None:
     serving = engine(tmp_path, "", FILES)
     assert ask(serving, "/d/").status == 403
     ((log,),) = serving.runtime.logs.values()
-    assert (f"AH01276: Cannot serve directory {tmp_path}/htdocs/d/: No matching DirectoryIndex (index.html) found, and server-generated directory index "
-            "forbidden by Options directive").encode() in log
+    assert (f"AH01276: Cannot serve directory {tmp_path}/htdocs/d/: No matching DirectoryIndex (index.html) found, and server-generated "
+            "directory index forbidden by Options directive").encode() in log
 
 
 def test_root_and_methods(tmp_path: Path) -> None:
@@ -167,7 +170,9 @@ def test_old_look(tmp_path: Path) -> None:
     assert '<a href="a.txt">a.txt</a>                   13-Sep-2020 12:26   20K  \n' in reply.body
 
 
-@pytest.mark.parametrize(("size", "text"), [(-1, "  - "), (0, "  0 "), (972, "972 "), (973, "1.0K"), (2000, "2.0K"), (20480, " 20K"), (1_500_000, "1.4M")])
+@pytest.mark.parametrize(("size", "text"), [
+    (-1, "  - "), (0, "  0 "), (972, "972 "), (973, "1.0K"), (2000, "2.0K"), (20480, " 20K"), (1_500_000, "1.4M"),
+])
 def test_size(size: int, text: str) -> None:
     """Four characters (APR's apr_strfsize, as the listings show it)."""
     assert size_text(size) == text
