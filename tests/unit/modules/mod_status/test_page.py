@@ -11,8 +11,8 @@ from tests.unit.modules.asked import ask, engine
 SHOWN = "<Location /server-status>\nSetHandler server-status\n</Location>\n"
 ROW = {"process": 0, "generation": 0, "pid": 3619, "state": "_", "accesses": (0, 1, 1), "bytes": (0, 4828, 4828), "cpu": 0.0,
        "client": "127.0.0.1", "protocol": "http/1.1", "vhost": "localhost:80", "request": "GET /server-status?a<b HTTP/1.1"}
-FIELDS_24 = ("ServerVersion ServerMPM|Server Built|CurrentTime RestartTime ParentServerConfigGeneration ParentServerMPMGeneration ServerUptimeSeconds "
-             "ServerUptime Load1 Load5 Load15")
+FIELDS_24 = ("ServerVersion ServerMPM|Server Built|CurrentTime RestartTime ParentServerConfigGeneration ParentServerMPMGeneration "
+             "ServerUptimeSeconds ServerUptime Load1 Load5 Load15")
 EXTENDED_24 = "|Total Accesses|Total kBytes|Total Duration|CPUUser CPUSystem CPUChildrenUser CPUChildrenSystem Uptime"
 LAST_24 = ("|BusyWorkers GracefulWorkers IdleWorkers Processes Stopping ConnsTotal ConnsAsyncWaitIO ConnsAsyncWriting "
            "ConnsAsyncKeepAlive ConnsAsyncClosing")
@@ -58,7 +58,8 @@ def test_page(tmp_path: Path) -> None:
     assert "<pre>_...</pre>\n" in reply.body
     assert "<dt>Total accesses: 1 - Total Traffic: 4 kB - Total Duration: 3</dt>\n" in reply.body
     assert ("<tr><td><b>0-0</b></td><td>3619</td><td>0/1/1</td><td>_\n</td><td>0.00</td><td>0</td><td>0</td><td>0</td><td>0.0</td>"
-            "<td>0.00</td><td>0.00\n</td><td>127.0.0.1</td><td>http/1.1</td><td nowrap>localhost:80</td><td nowrap>GET /server-status?a&lt;b HTTP/1.1</td></tr>\n\n"
+            "<td>0.00</td><td>0.00\n</td><td>127.0.0.1</td><td>http/1.1</td><td nowrap>localhost:80</td>"
+            "<td nowrap>GET /server-status?a&lt;b HTTP/1.1</td></tr>\n\n"
             ) in reply.body
 
 
