@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.modules.access import BASIC, Site
 
 DENY = "Order deny,allow\nDeny from all\n"
@@ -59,7 +58,9 @@ def test_an_inner_section_drops_the_whole_record(tmp_path: Path) -> None:
     assert Site(tmp_path / "old", conf, "2.2").status("/in/f.html") == 403
 
 
-@pytest.mark.parametrize(("order", "statuses"), [("deny,allow", [200, 200, 403]), ("allow,deny", [403, 200, 403]), ("mutual-failure", [403, 200, 403])])
+@pytest.mark.parametrize(("order", "statuses"), [
+    ("deny,allow", [200, 200, 403]), ("allow,deny", [403, 200, 403]), ("mutual-failure", [403, 200, 403]),
+])
 def test_orders(tmp_path: Path, order: str, statuses: list[int]) -> None:
     conf = f"<Location />\nOrder {order}\nAllow from 127.0.0.1 127.0.0.2\nDeny from 127.0.0.1 127.0.0.3\n</Location>\n"
     site = Site(tmp_path, conf)
@@ -69,7 +70,8 @@ def test_orders(tmp_path: Path, order: str, statuses: list[int]) -> None:
 def test_environment_and_limit(tmp_path: Path) -> None:
     conf = ("SetEnvIf User-Agent Good good\n<Location />\n<Limit GET>\nOrder deny,allow\nDeny from all\nAllow from ENV=Good\n</Limit>\n</Location>\n")
     site = Site(tmp_path, conf)
-    assert [site.status(), site.status(headers="User-Agent: Good\r\n"), site.status(method="POST"), site.status(method="HEAD")] == [403, 200, 200, 403]
+    assert [site.status(), site.status(headers="User-Agent: Good\r\n")] == [403, 200]
+    assert [site.status(method="POST"), site.status(method="HEAD")] == [200, 403]
 
 
 def test_the_guide_lets_a_section_with_order_replace_an_outer_require(tmp_path: Path) -> None:

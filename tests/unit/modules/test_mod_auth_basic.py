@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.modules.access import BASIC, Site
+
 from whimbrel.modules.mod_auth_basic import decode_base64
 
 REQUIRED = f"<Location />\n{BASIC}Require valid-user\n{{}}</Location>\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.modules.access import BASIC, Site
 
 USER_FIRST = "log_config dir authz_host auth_basic authn_file authz_user authz_groupfile authz_owner"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.modules.access import BASIC, Site
+
 from whimbrel.errors import ConfigError, StartError
 
 LOCATION = "<Location />\n{}</Location>\n"
@@ -47,7 +47,8 @@ def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("body", "status", "codes"), [
     ("<Limit POST>\nRequire valid-user\n</Limit>\n", 200, ["AH01625"]),
     ("Require all denied\n<Limit POST>\nRequire valid-user\n</Limit>\n", 403, ["AH01626", "AH01625", "AH01626", "AH01630"]),
-    ("<RequireAll>\nRequire all granted\n<Limit POST>\nRequire all denied\n</Limit>\n</RequireAll>\n", 200, ["AH01626", "AH01625", "AH01626", "AH01626"]),
+    ("<RequireAll>\nRequire all granted\n<Limit POST>\nRequire all denied\n</Limit>\n</RequireAll>\n", 200,
+     ["AH01626", "AH01625", "AH01626", "AH01626"]),
     ("<RequireAny>\n<RequireAny>\nRequire env X\nRequire env Y\n</RequireAny>\nRequire env Z\n</RequireAny>\n", 403, ["AH01626"] * 4 + ["AH01630"]),
     ("<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env Z\nRequire env Y\n</RequireNone>\n<RequireAny>\nRequire all granted\n"
      "</RequireAny>\n</RequireAll>\n", 200, ["AH01626"] * 7),
@@ -62,7 +63,8 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
     ("<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env A\n</RequireNone>\n</RequireAll>\n",
      ["Require all granted: granted", "Require env A: denied", "<RequireNone>: neutral", "<RequireAll>: granted", "<RequireAny>: granted"]),
     ("<RequireAll>\n<RequireAll>\nRequire all granted\nRequire not env B\n</RequireAll>\nRequire all granted\n</RequireAll>\n",
-     ["Require all granted: granted", "Require not env B: neutral", "Require all granted: granted", "<RequireAll>: granted", "<RequireAny>: granted"]),
+     ["Require all granted: granted", "Require not env B: neutral", "Require all granted: granted", "<RequireAll>: granted",
+      "<RequireAny>: granted"]),
 ])
 def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: list[str]) -> None:
     site = Site(tmp_path, 'LogLevel authz_core:debug\n<Directory "@DOCROOT@">\nAllowOverride All\n</Directory>\n')
@@ -72,8 +74,8 @@ def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: l
 
 
 def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
-    body = "<RequireAll>\n<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env C\n</RequireAll>\n</RequireNone>\nRequire all granted\n"
-    site = Site(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(body + "</RequireAll>\n"))
+    none = "<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env C\n</RequireAll>\n</RequireNone>\n"
+    site = Site(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(f"<RequireAll>\n{none}Require all granted\n</RequireAll>\n"))
     assert site.status() == 200
     assert site.results() == ["Require not env A: neutral", "Require env B: denied", "<RequireNotAll>: neutral", "Require all granted: granted",
                               "<RequireAll>: granted", "<RequireAny>: granted"]
