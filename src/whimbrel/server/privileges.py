@@ -8,6 +8,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import sys
 from importlib import import_module
 from typing import Final
 
@@ -23,12 +24,23 @@ worker_imports: Final = (
     "fnmatch", "hashlib", "hmac", "html", "ipaddress", "json", "secrets", "select", "shlex", "signal", "socket", "stat", "stringprep", "struct",
     "syslog", "tempfile", "threading", "traceback", "urllib.parse", "uvloop", "zlib",
 )
+# What a module of ours imports only when it is used: imported if the configuration has that module.
+imports_of: Final = {
+    "whimbrel.regex": ("pcre2",),
+    "whimbrel.modules.passwords": (
+        "bcrypt", "ctypes.util", "passlib.context", "passlib.handlers.des_crypt", "passlib.handlers.md5_crypt", "passlib.handlers.sha2_crypt",
+        "passlib.hash"),
+}
 
 
-def import_everything(modules: tuple[str, ...] = ()) -> None:
-    """Import what a worker may need; *modules* are further names."""
-    for name in (*worker_imports, *modules):
+def import_everything() -> None:
+    """Import what a worker may need."""
+    for name in worker_imports:
         import_module(name)
+    for module, names in imports_of.items():
+        if module in sys.modules:
+            for name in names:
+                import_module(name)
 
 
 def number_of(name: str, *, group: bool = False) -> int:

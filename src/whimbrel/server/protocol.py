@@ -242,8 +242,7 @@ class HttpProtocol(asyncio.Protocol, Expiring):
     def _begin(self, head: Head) -> None:
         self._seen = 0
         self._buffer = self._buffer[head.end:]
-        if self.service.draining:
-            head.close = True
+        self.connection.ending = self.service.draining
         self._state = State.BUSY
         self.deadline = FOREVER
         self._head = head

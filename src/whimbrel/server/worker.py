@@ -24,6 +24,7 @@ from whimbrel.server.service import Service
 
 FATAL: Final = 15        # exit status of a worker that could not begin: the master gives up (httpd's APEXIT_CHILDFATAL)
 HURRY: Final = 3.0       # seconds that answers may take when the server stops
+SETTLE: Final = 0.1      # seconds in which a connection that was accepted becomes one that is known
 BUSY: Final = 0.85       # share of a processor from which on a worker asks for company
 
 
@@ -33,6 +34,7 @@ class Worker:
     def __init__(self, generation: Generation, slot: int, lifeline: int = -1, control: int = -1) -> None:
         self.generation, self.slot, self.lifeline, self.control = generation, slot, lifeline, control
         self.reason = 0
+        self._settled = False
         self._servers: list[asyncio.AbstractServer] = []
         self._reported = self._cpu = 0.0
 
@@ -81,23 +83,33 @@ class Worker:
         """Accept nothing more, end with the last connection."""
         self._close_servers()
         self.service.drain()
-        self._empty()
+        self.loop.call_later(SETTLE, self._empty)
 
     def stop(self) -> None:
         """Accept nothing more, close what is idle, give answers a moment."""
         self._close_servers()
         self.service.stop()
         self.loop.call_later(HURRY, self._over)
-        self._empty()
+        self.loop.call_soon(self._empty)
 
     def _close_servers(self) -> None:
         for server in self._servers:
             server.close()
         self._servers.clear()
+        if self.lifeline >= 0:
+            for one in self.generation.sockets.values():
+                one.close()
 
     def _empty(self) -> None:
+        """The last connection has gone, or there was none: end, unless one that was accepted a moment ago is still to come."""
         if self.service.draining and not self.service.connections:
-            self._over()
+            if self.service.stopping:
+                self._over()
+            elif self._settled:
+                self._over()
+            else:
+                self._settled = True
+                self.loop.call_later(SETTLE, self._empty)
 
     def _over(self) -> None:
         if not self.ended.done():

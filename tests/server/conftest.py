@@ -1,0 +1,128 @@
+"""A running server on the loopback, stopped by its number at the end of each test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+CONFIGURATION = """\
+LoadModule mpm_event_module m/mod_mpm_event.so
+LoadModule authz_core_module m/mod_authz_core.so
+LoadModule mime_module m/mod_mime.so
+LoadModule dir_module m/mod_dir.so
+LoadModule alias_module m/mod_alias.so
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile logs/httpd.pid
+ErrorLog logs/error_log
+DocumentRoot htdocs
+TypesConfig conf/mime.types
+LogFormat "%a %r %>s %b" short
+CustomLog logs/access_log short
+{user}
+Include conf/extra.conf
+"""
+
+
+class Running:
+    """A server root and the process that serves it."""
+
+    def __init__(self, root: Path, port: int) -> None:
+        self.root, self.port = root, port
+        self.process: subprocess.Popen[bytes] | None = None
+        self.environment = dict(os.environ)
+
+    def command(self, *more: str) -> list[str]:
+        return [sys.executable, "-c", "from whimbrel.cli.httpd import main; main()", "-d", str(self.root), *more]
+
+    def run(self, *more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command(*more), capture_output=True, text=True, cwd=self.root, env=self.environment, timeout=20, check=False)
+
+    def start(self, *more: str) -> None:
+        with (self.root / "stderr").open("wb") as sink:
+            self.process = subprocess.Popen(self.command("-DFOREGROUND", *more), cwd=self.root, stderr=sink, env=self.environment)
+        self.wait_for(lambda: (self.root / "logs/httpd.pid").exists() or self.ended())
+
+    def ended(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def wait_for(self, condition: Callable[[], object], seconds: float = 8.0) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, self.errors()
+            time.sleep(0.02)
+
+    def errors(self) -> str:
+        return "".join(p.read_text() for p in (self.root / "stderr", self.root / "logs/error_log") if p.exists())
+
+    def signal(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def workers(self) -> list[int]:
+        assert self.process is not None
+        return [int(p) for p in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=8)
+
+    def ask(self, data: bytes) -> bytes:
+        """Send bytes, and give back all that comes until the server closes."""
+        with self.connect() as wire:
+            wire.sendall(data)
+            return everything(wire)
+
+    def get(self, path: str = "/") -> bytes:
+        return self.ask(b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path.encode())
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(8)
+            finally:
+                if self.process.poll() is None:
+                    self.process.kill()
+
+
+def everything(wire: socket.socket) -> bytes:
+    out = b""
+    while data := wire.recv(1 << 16):
+        out += data
+    return out
+
+
+@pytest.fixture
+def server() -> Iterator[Running]:
+    """A server that has not been started; its folder can be read by everybody, since root's workers become www-data."""
+    root = Path(tempfile.mkdtemp(prefix="whimbrel-"))
+    root.chmod(0o755)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name in ("conf", "htdocs", "logs"):
+        (root / name).mkdir()
+    user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
+    (root / "conf/httpd.conf").write_text(CONFIGURATION.format(port=port, user=user))
+    (root / "conf/extra.conf").write_text("")
+    (root / "conf/mime.types").write_text("text/plain txt\ntext/html html\n")
+    (root / "htdocs/index.html").write_text("hello\n")
+    (root / "htdocs/big.bin").write_bytes(bytes(range(256)) * 40_000)
+    for path in (root / "htdocs").iterdir():
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    running = Running(root, port)
+    try:
+        yield running
+    finally:
+        running.stop()
+        shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,218 @@
+"""Process life: start, signals, restarts, crashes, -k.  Words and exit codes are those recorded of httpd 2.4.71."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.server.conftest import Running
+
+import whimbrel
+
+
+def test_term_ends_everything(server: Running) -> None:
+    server.start()
+    workers = server.workers()
+    assert server.get().endswith(b"hello\n")
+    server.signal(signal.SIGTERM)
+    assert server.process is not None
+    assert server.process.wait(8) == 0
+    assert not (server.root / "logs/httpd.pid").exists()
+    log = server.errors()
+    assert "[mpm_event:notice]" in log
+    assert "AH00489: Whimbrel/0.1 (Unix) configured -- resuming normal operations" in log
+    assert "AH00491: caught SIGTERM, shutting down" in log
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def test_a_worker_that_dies_is_replaced_and_the_log_says_so(server: Running) -> None:
+    server.start()
+    victim = server.workers()[0]
+    time.sleep(1.1)
+    os.kill(victim, signal.SIGKILL)
+    server.wait_for(lambda: victim not in server.workers() and server.workers())
+    assert server.get().endswith(b"hello\n")
+    assert f"AH00052: child pid {victim} exit signal Killed (9)" in server.errors()
+
+
+def test_orphaned_workers_end(server: Running) -> None:
+    server.start()
+    workers = server.workers()
+    server.signal(signal.SIGKILL)
+    server.wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
+def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: Running, number: int) -> None:
+    server.start()
+    server.get()
+    (server.root / "logs/access_log").rename(server.root / "logs/old")
+    (server.root / "conf/extra.conf").write_text("Redirect /q http://x.example/\n")
+    server.signal(number)
+    server.wait_for(lambda: (server.root / "logs/access_log").exists() and server.errors().count("resuming normal operations") == 2)
+    assert server.get("/q").startswith(b"HTTP/1.1 302 ")
+    server.wait_for(lambda: "302" in (server.root / "logs/access_log").read_text())
+    assert (server.root / "logs/old").read_text() == "127.0.0.1 GET / HTTP/1.1 200 6\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
+def test_a_broken_configuration_at_a_restart_ends_the_parent(server: Running, number: int) -> None:
+    server.start()
+    (server.root / "conf/extra.conf").write_text("Bogus Directive\n")
+    server.signal(number)
+    assert server.process is not None
+    assert server.process.wait(8) == 1
+    log = (server.root / "logs/error_log").read_text()
+    assert f"AH00526: Syntax error on line 1 of {server.root}/conf/extra.conf:\nInvalid command 'Bogus'" in log
+    assert "Traceback" not in server.errors()
+
+
+def test_graceful_restarts_lose_no_request(server: Running) -> None:
+    (server.root / "conf/extra.conf").write_text("MaxKeepAliveRequests 50\n")
+    server.start()
+    answers: list[bytes] = []
+    stop = threading.Event()
+
+    def client() -> None:
+        wire = None
+        while not stop.is_set():
+            wire = wire or server.connect()
+            wire.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            got = b""
+            while not got.endswith(b"hello\n"):
+                data = wire.recv(65536)
+                if not data:
+                    break
+                got += data
+            answers.append(got)
+            if b"Connection: close" in got or not got:
+                wire.close()
+                wire = None
+
+    threads = [threading.Thread(target=client) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(4):
+        time.sleep(0.3)
+        server.signal(signal.SIGUSR1)
+    time.sleep(0.3)
+    stop.set()
+    for thread in threads:
+        thread.join(10)
+    assert len(answers) > 100
+    assert [a for a in answers if not (a.startswith(b"HTTP/1.1 200 OK") and a.endswith(b"hello\n"))] == []
+    server.stop()
+    assert (server.root / "logs/access_log").read_text().count(" 200 6\n") == len(answers)
+
+
+def test_winch_lets_an_answer_finish(server: Running) -> None:
+    server.start()
+    with server.connect() as wire:
+        wire.sendall(b"GET /big.bin HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        got = wire.recv(1000)
+        server.signal(signal.SIGWINCH)
+        time.sleep(0.3)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", server.port), timeout=2).close()
+        while data := wire.recv(1 << 20):
+            got += data
+    assert got.endswith(bytes(range(256)) * 40_000)
+    assert server.process is not None
+    assert server.process.wait(8) == 0
+    assert "AH00492: caught SIGWINCH, shutting down gracefully" in server.errors()
+
+
+def test_a_worker_that_served_its_connections_is_replaced(server: Running) -> None:
+    (server.root / "conf/extra.conf").write_text("MaxConnectionsPerChild 2\nStartServers 1\n")
+    server.start()
+    first = server.workers()
+    for _ in range(5):
+        assert server.get().endswith(b"hello\n")
+    server.wait_for(lambda: not set(first) & set(server.workers()))
+    assert "exit signal" not in server.errors()
+
+
+def test_k_start_and_k_stop(server: Running) -> None:
+    assert (server.run("-k", "stop").stdout, server.run("-k", "stop").returncode) == ("httpd (no pid file) not running\n", 0)
+    done = server.run("-k", "start")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    number = int((server.root / "logs/httpd.pid").read_text())
+    try:
+        assert server.get().endswith(b"hello\n")
+        assert server.run("-k", "start").stdout == f"httpd (pid {number}) already running\n"
+    finally:
+        done = server.run("-k", "stop")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    server.wait_for(lambda: not Path(f"/proc/{number}").exists())
+
+
+def test_a_port_in_use(server: Running) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", server.port))
+        taken.listen()
+        done = server.run("-DFOREGROUND")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"(98)Address already in use: AH00072: make_sock: could not bind to address 127.0.0.1:{server.port}\n"
+        "no listening sockets available, shutting down\nAH00015: Unable to open logs\n")
+
+
+def test_a_stale_pid_file_is_overwritten_with_a_warning(server: Running) -> None:
+    (server.root / "logs/httpd.pid").write_text("999999\n")
+    server.start()
+    server.wait_for(lambda: "resuming" in server.errors())
+    text = f"AH00098: pid file {server.root}/logs/httpd.pid overwritten -- Unclean shutdown of previous Apache run?"
+    assert text in server.errors()
+
+
+def test_a_pid_file_that_cannot_be_written(server: Running) -> None:
+    (server.root / "conf/extra.conf").write_text("PidFile nodir/pid\n")
+    server.start()
+    assert server.process is not None
+    assert server.process.wait(8) == 1
+    assert f"(2)No such file or directory: AH00099: could not create {server.root}/nodir/pid." in server.errors()
+
+
+def test_x_is_one_process(server: Running) -> None:
+    server.start("-X")
+    assert server.workers() == []
+    assert server.get().endswith(b"hello\n")
+    server.signal(signal.SIGTERM)
+    assert server.process is not None
+    assert server.process.wait(8) == 0
+    assert "AH00491" in server.errors()
+
+
+def test_a_directive_without_behaviour_stops_the_start_but_not_the_check(server: Running) -> None:
+    (server.root / "conf/extra.conf").write_text(
+        "LoadModule allowmethods_module m/mod_allowmethods.so\n<Location />\nAllowMethods GET\n</Location>\n")
+    assert server.run("-t").stderr == "Syntax OK\n"
+    done = server.run("-DFOREGROUND")
+    assert done.returncode == 1
+    assert f"{server.root}/conf/extra.conf:3: AllowMethods (mod_allowmethods.c) has no behaviour in Whimbrel yet" in done.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: Running) -> None:
+    """The package in a folder of root's alone: pages, errors, ranges, bodies and folders are served by www-data all the same."""
+    hidden = server.root / "hidden"
+    shutil.copytree(Path(whimbrel.__file__).parent, hidden / "whimbrel", ignore=shutil.ignore_patterns("__pycache__"))
+    hidden.chmod(0o700)
+    server.environment["PYTHONPATH"] = str(hidden)
+    server.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    server.start()
+    assert server.get().endswith(b"hello\n")
+    assert b" 404 " in server.get("/none")[:20]
+    host = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    assert server.ask(b"GET /big.bin" + host + b"Range: bytes=1-3,9-12\r\n\r\n")[9:12] == b"206"
+    assert server.ask(b"GARBAGE\r\n\r\n")[9:12] == b"400"
+    assert server.ask(b"POST /" + host + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")[9:12] == b"200"
+    assert "Traceback" not in server.errors()
+    status = Path(f"/proc/{server.workers()[0]}/status").read_text()
+    assert "\nUid:\t0" not in status

@@ -1,0 +1,118 @@
+"""The command line of whimbrel-httpd: letters, texts, speed of what must be fast.  Expected texts are httpd's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from whimbrel.catalogue.load import catalogue
+from whimbrel.cli import places, texts
+from whimbrel.cli.arguments import WrongUse, parse
+from whimbrel.cli.httpd import run
+from whimbrel.directives.spec import Versions
+from whimbrel.modules import ALL
+
+
+def test_letters_may_stand_together_and_values_apart() -> None:
+    found = parse("p", ["-Da", "-D", "b", "-tf", "conf/x", "-d/r", "-C", "Listen 1"])
+    assert (found.defines, found.check_only, found.file, found.root, found.before) == (["a", "b"], True, "conf/x", "/r", ["Listen 1"])
+
+
+def test_the_log_shows_the_command_line_as_httpd_does() -> None:
+    """AH00094 of 2.4.71: values apart from their letters, no -k."""
+    found = parse("/usr/sbin/apache2", ["-d/r", "-C", 'Include "c"', "-k", "start", "-DFOREGROUND"])
+    assert " ".join(found.shown) == '/usr/sbin/apache2 -d /r -C Include "c" -D FOREGROUND'
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["-Z"], "illegal option -- Z"), (["-k", "bogus"], "illegal option -- k"), (["-D"], "option requires an argument -- D"),
+    (["-h"], ""), (["-e", "bogus", "-t"], ""), (["extra"], ""), (["-t", "extra"], ""),
+    (["--dialect", "2.3"], "the dialect must be 2.2, 2.4 or guide"),
+])
+def test_wrong_use(words: list[str], message: str) -> None:
+    with pytest.raises(WrongUse) as caught:
+        parse("p", words)
+    assert caught.value.message == message
+
+
+def test_s_and_m_are_synonyms() -> None:
+    assert parse("p", ["-S", "-M"]).defines == ["DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES"]
+
+
+def test_v_ends_the_reading() -> None:
+    """apache2 -v -V shows the version only (config-dumps-0314)."""
+    assert parse("p", ["-v", "-V", "-Z"]).show == "v"
+
+
+def test_usage_of_24() -> None:
+    """Of /usr/sbin/apache2 -h, whose program name is as long as the padding."""
+    lines = texts.usage("/usr/sbin/apache2", "2.4").split("\n")
+    assert lines[:4] == [
+        "Usage: /usr/sbin/apache2 [-D name] [-d directory] [-f file]",
+        '                         [-C "directive"] [-c "directive"]',
+        "                         [-k start|restart|graceful|graceful-stop|stop]",
+        "                         [-v] [-V] [-h] [-l] [-L] [-t] [-T] [-S] [-X]",
+    ]
+    assert "  -t -D DUMP_MODULES : show all loaded modules " in lines
+    assert lines[-2] == "  -X                 : debug mode (only one worker, do not detach)"
+
+
+def test_usage_of_22() -> None:
+    lines = texts.usage("httpd", "2.2").split("\n")
+    assert lines[3] == "                               [-v] [-V] [-h] [-l] [-L] [-t] [-T] [-S]"
+    assert "  -t -D DUMP_VHOSTS  : show parsed settings (currently only vhost settings)" in lines
+    assert "-X" not in "\n".join(lines)
+
+
+def test_wrong_use_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["/x/whimbrel-httpd", "-Z"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("whimbrel-httpd: illegal option -- Z\nUsage: /x/whimbrel-httpd [-D name]")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["p", "-v"]) == 0
+    first, second, rest = capsys.readouterr().out.split("\n")
+    assert first == "Server version: Whimbrel/0.1 (Apache/2.4.71 compatible)"
+    assert second.startswith("Server built:   20")
+    assert rest == ""
+
+
+def test_every_built_in_module_is_listed() -> None:
+    """-l is a fixed list, for speed: it must say what the table of modules says."""
+    rows = {row.file: row for row in catalogue("2.4").modules}
+    wanted = {rows[name].source for name in ALL if name in rows and rows[name].kind != "mpm" and ALL[name].versions & Versions.V24}
+    assert {*texts.BUILT_IN, *texts.FIRST} == wanted | set(texts.FIRST)
+    assert list(texts.BUILT_IN) == sorted(texts.BUILT_IN)
+
+
+@pytest.mark.parametrize("letter", ["-v", "-V", "-l", "-h"])
+def test_what_is_asked_often_imports_nothing(letter: str) -> None:
+    """Test suites call these hundreds of times: nothing of the standard library beyond what Python itself has loaded, nothing heavy of ours."""
+    code = (
+        "import sys; b = set(sys.modules); from whimbrel.cli.httpd import run; "
+        f"run(['p', {letter!r}]); print(*(set(sys.modules) - b), file=sys.stderr)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stderr.rsplit("\n", 2)[-2].split() if not name.startswith("whimbrel")}
+    assert loaded <= {"__future__"}
+
+
+def test_a_debian_folder_is_known_by_its_files(tmp_path: Path) -> None:
+    assert not places.is_debian(str(tmp_path))
+    (tmp_path / "apache2.conf").touch()
+    (tmp_path / "envvars").write_text('export RUN_USER=www-$APACHE_CONFDIR\nSECRET=1\nSUFFIX=" x"\nexport NAME="a$SUFFIX"\n')
+    assert places.is_debian(str(tmp_path))
+    assert places.file_of(str(tmp_path)) == "apache2.conf"
+    found = places.read_envvars(places.envvars_of("", str(tmp_path)), "/c")
+    assert (found["RUN_USER"], found["NAME"]) == ("www-/c", "a x")
+    assert "SECRET" not in found
+
+
+def test_other_folders_have_no_variables(tmp_path: Path) -> None:
+    (tmp_path / "envvars").touch()
+    assert places.envvars_of("", str(tmp_path)) == ""
+    assert places.file_of(str(tmp_path)) == "conf/httpd.conf"
