@@ -79,7 +79,7 @@ def _etag(base: EtagBits, over: EtagBits) -> EtagBits:
     return over.over(base)
 
 
-def _levels(base: dict[str, int], over: dict[str, int]) -> dict[str, int]:
+def merge_levels(base: dict[str, int], over: dict[str, int]) -> dict[str, int]:
     """A level for all modules ("") takes back what was set for single ones."""
     return over if "" in over else {**base, **over}
 
@@ -121,7 +121,7 @@ class CoreFolder:
     max_ranges: int = setting(200)                  # -1: unlimited, 0: none
     max_overlaps: int = setting(20)
     max_reversals: int = setting(20)
-    log_level: dict[str, int] = setting(make=dict, merge=_levels)    # module name or "" -> level number
+    log_level: dict[str, int] = setting(make=dict, merge=merge_levels)    # module name or "" -> level number
     input_filters: str = setting("")                # SetInputFilter, as written
     output_filters: str = setting("")               # SetOutputFilter
     cgi_pass_auth: bool = setting(False)
@@ -143,7 +143,7 @@ class CoreServer:
     document_root: str = setting("")                # absolute; "" means the default under the server root
     access_names: list[str] = setting(make=lambda: [".htaccess"])
     error_log: str | None = setting(None)           # as written
-    log_level: dict[str, int] = setting(make=dict, merge=_levels)
+    log_level: dict[str, int] = setting(make=dict, merge=merge_levels)
     error_log_format: list[Any] | None = setting(None)
     keep_alive: bool = setting(True)
     keep_alive_timeout: float = setting(5.0)        # seconds

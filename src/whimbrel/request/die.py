@@ -57,9 +57,9 @@ async def _redirected(r: Request, first: Request, document: str) -> Answer:
 
 
 def is_url(text: str) -> bool:
-    """Whether *text* begins with a scheme: letters, digits, + - . and then a colon and two slashes."""
+    """Whether *text* begins with a scheme and a colon (ap_is_url)."""
     scheme, colon, _ = text.partition(":")
-    return bool(colon) and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum() and text.startswith("//", len(scheme) + 1)
+    return bool(colon) and bool(scheme) and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
 
 
 def error_document(r: Request, status: int) -> str | None:
@@ -74,6 +74,7 @@ def error_document(r: Request, status: int) -> str | None:
 async def send_error(r: Request, recursive: int) -> Answer:
     """The answer's head starts over with err_headers_out; the body is the text of an ErrorDocument or the canned page."""
     status = r.status
+    r.answers = True
     r.body.clear()
     r.stream = None
     r.output_filters.clear()

@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.config.model import LogSink, Section, Server
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
@@ -25,13 +25,22 @@ from whimbrel.request.finish import finish, last_of
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, KeptAnswers, repeat
 from whimbrel.request.log import enabled, error_line
-from whimbrel.request.plan import World
+from whimbrel.request.plan import Plan, World
 from whimbrel.request.process import invoke_handler, process, run_phase
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.routing import place_request
 
 if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
+
+
+LEVELS = "log levels"
+DATE_BYTES = 29
+
+
+def levels_of(plan: Plan) -> dict[str, int]:
+    """LogLevel as it applies under *plan*: a section's own words over the server's."""
+    return merge_levels(plan.server(CoreServer).log_level, plan.folder(CoreFolder).log_level)
 
 
 class Engine:
@@ -92,10 +101,11 @@ class Engine:
 
     def finished(self, r: Request, count: int, answer: Answer) -> None:
         """The answer to *r* is out, *count* body bytes of it: log it, and keep it when that may be."""
-        r.bytes_sent = count
         first = r
         while first.prev is not None:
             first = first.prev
+        first.bytes_sent = r.bytes_sent = count
+        first.head_bytes = r.head_bytes = len(answer.before) + DATE_BYTES + len(answer.after) if answer.before else 0
         for fn, _waits in first.plan.ready(LOG_TRANSACTION).hooks:
             fn(first)
         raw_head = first.head.raw if first.head is not None else b""
@@ -171,7 +181,9 @@ class Engine:
     # logs -----------------------------------------------------------------------------------------------------------------------------------------
     def log_request(self, r: Request, level: str, text: str, code: str, module: str) -> None:
         """Write an error-log line about a request, if LogLevel wants it."""
-        levels = r.plan.folder(CoreFolder).log_level or r.server.conf(CoreServer).log_level
+        levels = r.plan.notes.get(LEVELS)
+        if levels is None:
+            levels = r.plan.notes[LEVELS] = levels_of(r.plan)
         if enabled(levels, module, level):
             r.log_lines.append((level, text, code, module))
             self._log_view(r, level, text, code, module)

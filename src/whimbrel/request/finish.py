@@ -15,6 +15,11 @@ from whimbrel.request.die import die
 from whimbrel.request.record import Request
 
 HEADER_ONLY = frozenset((204, 304))
+# The fields that a 304 of 2.2 has, lower case.
+SENT_WITH_304 = frozenset((
+    "connection", "keep-alive", "etag", "content-location", "expires", "cache-control", "vary", "warning", "www-authenticate",
+    "proxy-authenticate", "set-cookie", "set-cookie2",
+))
 
 
 async def finish(r: Request) -> Answer:
@@ -69,7 +74,7 @@ def _emptied(r: Request) -> None:
 
 def last_of(r: Request) -> Request:
     """The request whose answer is sent: *r* itself, or what it was redirected to."""
-    while r.next is not None:
+    while r.next is not None and not r.answers:
         r = r.next
     return r
 
@@ -127,7 +132,7 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     asks = "keep-alive" in tokens
     stays = (
         defined and not r.expecting_100 and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
-        and not drops_connection(r.status) and not wimpy and not asked_to_close
+        and not drops_connection(r.status) and not wimpy and not asked_to_close and not r.connection.ending
         and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
     )
     if framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env:
@@ -219,6 +224,9 @@ def _head(r: Request) -> tuple[bytes, bytes]:
     if own is not None:
         out.unset("Server")
     lines = [f"Server: {own or server}\r\n"] if own or server else []
-    lines += [f"{name}: {value}\r\n" for name, value in out.items()]
+    shown = out.items()
+    if r.status == 304 and version22:
+        shown = [(name, value) for name, value in shown if name.lower() in SENT_WITH_304]
+    lines += [f"{name}: {value}\r\n" for name, value in shown]
     return raw(f"{protocol} {line}\r\nDate: "), raw("\r\n" + "".join(lines) + "\r\n")
 

@@ -64,7 +64,7 @@ def _first_free(waits: list[tuple[Module, Hook, set[str]]]) -> int:
 class World:
     """What all plans of one configuration share."""
 
-    __slots__ = ("configuration", "dialect", "hooks", "roots")
+    __slots__ = ("_joined", "configuration", "dialect", "hooks", "roots")
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -72,6 +72,20 @@ class World:
         modules = configuration.modules.modules
         self.hooks = {p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES}
         self.roots: dict[int, Plan] = {}
+        self._joined: dict[tuple[Layer, Layer], Layer] = {}
+
+    def joined(self, base: Layer | None, over: Layer) -> Layer:
+        """*over* laid on *base* as one layer: httpd merges the sections of one walk among themselves before it lays them over the settings."""
+        if base is None:
+            return over
+        found = self._joined.get((base, over))
+        if found is None:
+            records = dict(base.records)
+            for kind, record in over.records.items():
+                below = records.get(kind)
+                records[kind] = record if below is None else merge(below, record)
+            found = self._joined[base, over] = Layer(over.kind, over.place, records)
+        return found
 
     def root(self, server: Server) -> Plan:
         """The plan of a server's own defaults, no section laid over them."""
@@ -83,6 +97,7 @@ class World:
     def forget(self) -> None:
         """Drop every plan: a .htaccess file has changed."""
         self.roots.clear()
+        self._joined.clear()
 
 
 class Plan:

@@ -29,6 +29,7 @@ class Connection:
     served: int = 0
     ident: int = 0
     aborted: bool = False
+    ending: bool = False  # the server is about to stop: the next answer is the last and says so
     user_ip: str = ""  # what mod_remoteip found; "" means client_ip
     notes: dict[str, str] = field(default_factory=dict)
 
@@ -43,11 +44,11 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "close",
-        "connection", "content_encodings", "content_languages", "content_type", "engine", "env", "err_headers_out", "expecting_100", "filename",
-        "files", "handler", "head", "header_only", "headers_in", "headers_out", "hostname", "info", "keepalive_max", "log_lines", "main",
-        "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev",
-        "proto", "protocol", "proxy", "server", "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri",
+        "allowed", "answers", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "close", "connection",
+        "content_encodings", "content_languages", "content_type", "context", "document_root", "engine", "env", "err_headers_out", "expecting_100",
+        "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in", "headers_out", "hostname", "info", "keepalive_max", "log_lines",
+        "main", "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port",
+        "prev", "proto", "protocol", "proxy", "server", "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri",
         "used_path_info", "user", "vlist_validator", "walked",
     )
 
@@ -78,6 +79,8 @@ class Request:
         self.info: os.stat_result | None = None
         self.path_info: str | None = None
         self.used_path_info = 2              # 0 reject, 1 accept, 2 default: the handler decides
+        self.context: tuple[str, str] | None = None  # URL path and folder that Alias and its like put together (CONTEXT_PREFIX)
+        self.document_root: str | None = None  # in the place of DocumentRoot, for this request
         self.user: str | None = None
         self.auth_type: str | None = None
         self.handler: str | None = None
@@ -94,6 +97,8 @@ class Request:
         self.chunked = False
         self.output_filters: list[Any] = []
         self.bytes_sent = 0
+        self.head_bytes = 0                  # size of the answer's head
+        self.answers = False                 # this request's own answer is sent, whatever it was redirected to
         self.keepalive_max = 0
         self.time = 0.0                      # when the request line arrived, seconds since the epoch
         self.main: Request | None = None

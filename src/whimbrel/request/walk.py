@@ -12,10 +12,14 @@ from typing import NamedTuple
 
 from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder
 from whimbrel.config.htaccess import HtaccessError
-from whimbrel.config.model import Section
+from whimbrel.config.model import Layer, Section, SectionKind
+from whimbrel.expr.compile import Condition
+from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import merge_slashes
 from whimbrel.regex import Regex, compile_regex
 from whimbrel.registry.phases import OK, Answer
+from whimbrel.registry.settings import UNSET
+from whimbrel.request.expressions import holds
 from whimbrel.request.files import is_file, is_folder, is_link
 from whimbrel.request.plan import Plan
 from whimbrel.request.record import Request
@@ -27,11 +31,12 @@ def walk_location_and_if(r: Request) -> None:
     locations = r.server.locations
     if locations and r.uri:
         uri = merge_slashes(r.uri)
-        plan = r.plan
+        found = None
         for section in locations:
             if _location_matches(r, section, uri):
-                plan = plan.plus(section.layer)
-        r.plan = plan
+                found = r.engine.world.joined(found, section.layer)
+        if found is not None:
+            r.plan = r.plan.plus(found)
     if_walk(r)
 
 
@@ -62,11 +67,35 @@ def _matched(r: Request, regex: Regex, subject: str) -> bool:
 
 def if_walk(r: Request) -> None:
     """Lay the <If>, <ElseIf> and <Else> sections whose turn it is over the request's settings."""
-    conditions = r.plan.folder(CoreFolder).ifs
-    if conditions:
-        evaluate = r.plan.provider("core", "if_walk")
-        if evaluate is not None:
-            evaluate(r, conditions)
+    sections = r.plan.folder(CoreFolder).ifs
+    if sections:
+        found = _chains(r, sections, None)
+        if found is not None:
+            r.plan = r.plan.plus(found)
+
+
+def _chains(r: Request, sections: list[Section], found: Layer | None) -> Layer | None:
+    """*found* with, of each chain that begins with <If>, the first section that is true, and those that stand in it."""
+    taken = False
+    for section in sections:
+        if section.kind is not SectionKind.IF and taken:
+            continue
+        taken = section.test is None or _true(r, section.test)
+        if taken:
+            found = r.engine.world.joined(found, section.layer)
+            inner = section.layer.records.get(CoreFolder)
+            if inner is not None and inner.ifs is not UNSET:
+                found = _chains(r, inner.ifs, found)
+    return found
+
+
+def _true(r: Request, test: Condition) -> bool:
+    """Whether *test* holds; one that can't be evaluated does not."""
+    try:
+        return holds(r, test)
+    except EvalError as problem:
+        r.log("error", f"Failed to evaluate <If > condition: {problem.reason}", code="AH00039")
+        return False
 
 
 # Directories ----------------------------------------------------------------------------------------------------------------------------------------
@@ -104,7 +133,8 @@ def directory_walk(r: Request) -> Answer:
     r.info = walk.info
     if answer != OK:
         return answer
-    _regex_directories(r)
+    found = _regex_directories(r, walk.found)
+    r.plan = before if found is None else before.plus(found)
     r.walked = Walked(folder, before, r.plan)
     return OK
 
@@ -152,25 +182,29 @@ def _clean(path: str) -> str | None:
     return "/" + "/".join(out) + tail
 
 
-def _regex_directories(r: Request) -> None:
+def _regex_directories(r: Request, found: Layer | None) -> Layer | None:
+    """*found* with the sections whose expression matches the whole path."""
     path = r.filename or ""
-    plan = r.plan
     for section in r.engine.regex_directories(r.server):
         if section.regex is not None and _matched(r, section.regex, path):
-            plan = plan.plus(section.layer)
-    r.plan = plan
+            found = r.engine.world.joined(found, section.layer)
+    return found
 
 
 class _Descent:
-    """One way down the file system, folder by folder; *path* grows, *rest* is what lies beyond it."""
+    """One way down the file system, folder by folder; *path* grows, *rest* is what lies beyond it.
 
-    __slots__ = ("index", "info", "known", "path", "plain", "r", "rest")
+    The request's plan follows, since options and overrides decide how to go on; *found* is what will be laid over the settings as one.
+    """
+
+    __slots__ = ("found", "index", "info", "known", "path", "plain", "r", "rest")
 
     def __init__(self, r: Request, path: str) -> None:
         self.r, self.path, self.rest, self.info = r, "/", path[1:], r.info
         self.known = r.info is not None
         self.plain = r.engine.plain_directories(r.server)
         self.index = 0
+        self.found: Layer | None = None
 
     def run(self) -> Answer:
         """Go down as far as there are folders."""
@@ -210,6 +244,7 @@ class _Descent:
         while index < len(plain) and plain[index].components <= depth:
             if _folder_matches(plain[index], folder):
                 plan = plan.plus(plain[index].layer)
+                self.found = self.r.engine.world.joined(self.found, plain[index].layer)
             index += 1
         self.r.plan, self.index = plan, index
 
@@ -224,6 +259,7 @@ class _Descent:
             return problem.status
         if layer is not None:
             r.plan = r.plan.plus(layer)
+            self.found = r.engine.world.joined(self.found, layer)
         return OK
 
 
@@ -278,7 +314,7 @@ def file_walk(r: Request) -> None:
     if not sections or r.filename is None:
         return
     name = r.filename.rpartition("/")[2]
-    plan = r.plan
+    found = None
     for section in sections:
         if section.regex is not None:
             matches = _matched(r, section.regex, name)
@@ -287,8 +323,9 @@ def file_walk(r: Request) -> None:
         else:
             matches = section.pattern == name
         if matches:
-            plan = plan.plus(section.layer)
-    r.plan = plan
+            found = r.engine.world.joined(found, section.layer)
+    if found is not None:
+        r.plan = r.plan.plus(found)
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
 from whimbrel.registry.module import Made, Reads, Scope
@@ -109,7 +109,7 @@ def _any(result: int, found: int) -> int:
 
 
 def _is_loud(scope: Scope) -> bool:
-    levels = scope.folder(CoreFolder).log_level or scope.server(CoreServer).log_level
+    levels = merge_levels(scope.server(CoreServer).log_level, scope.folder(CoreFolder).log_level)
     return enabled(levels, _MODULE, "debug")
 
 

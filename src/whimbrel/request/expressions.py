@@ -1,0 +1,187 @@
+"""Expressions of a configuration: read for a directive, evaluated for a request.
+
+`read_condition` and `read_string` raise ConfigError in the directive's own words.  `holds` and `Template.text` raise EvalError after they have logged
+it; each user says then what becomes of the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+from whimbrel.config.core import CoreServer
+from whimbrel.directives.command import Command
+from whimbrel.errors import ConfigError
+from whimbrel.expr.compile import Condition, StringExpr, compile_condition, compile_string
+from whimbrel.expr.errors import EvalError, ExprError
+from whimbrel.expr.evaluation import Evaluation
+from whimbrel.expr.library import CLIENT, OUTSIDE, TIME
+from whimbrel.regex import Found
+from whimbrel.registry.module import Reads
+from whimbrel.request import identity
+from whimbrel.request.drive import drive
+from whimbrel.request.record import Request
+
+T = TypeVar("T")
+
+REMOTE_HOST_NOTE: Final = "remote-host"  # the connection's note with the client's name, for whoever looked it up
+
+
+class RequestView:
+    """A request as expressions see it (whimbrel.expr.view.View)."""
+
+    __slots__ = ("module", "request")
+
+    def __init__(self, request: Request, module: str = "core") -> None:
+        self.request: Any = request
+        self.module = module
+
+    def client(self) -> str:
+        r = self.request
+        r.files.client = True
+        address: str = r.connection.user_ip or r.connection.client_ip
+        return address
+
+    def outside(self) -> None:
+        self.request.outside()
+
+    def now(self) -> float:
+        self.request.outside()
+        now: float = self.request.engine.runtime.now()
+        return now
+
+    def remote_host(self) -> str:
+        return self.request.connection.notes.get(REMOTE_HOST_NOTE) or self.client()
+
+    def remote_ident(self) -> str:
+        return ""
+
+    def scheme(self) -> str:
+        return identity.scheme(self.request)
+
+    def server_name(self) -> str:
+        name = identity.server_name(self.request)
+        return f"[{name}]" if ":" in name and not name.startswith("[") else name
+
+    def server_port(self) -> int:
+        return identity.server_port(self.request)
+
+    def software(self) -> str:
+        return identity.product(self.request)
+
+    def document_root(self) -> str:
+        r = self.request
+        root: str = r.document_root or r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
+        return root
+
+    def context_prefix(self) -> str:
+        context = self.request.context
+        return context[0] if context else ""
+
+    def context_document_root(self) -> str:
+        context = self.request.context
+        return context[1] if context else self.document_root()
+
+    def log_id(self, *, connection: bool) -> str:
+        return ""
+
+    def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
+        r, engine = self.request, self.request.engine
+        look_up = engine.lookup_file if by_file else engine.lookup_uri
+        sub: Request = _at_once(lambda: look_up(r, target))
+        return sub.status, sub.info is not None
+
+    def debug(self, text: str, code: str) -> None:
+        self.request.log("debug", text, code=code)
+
+
+def _at_once(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of *work*, which hardly ever has to wait; where it does it is done once more on a thread of its own."""
+    found = drive(work())
+    if not hasattr(found, "__await__"):
+        done: T = found
+        return done
+    found.close()  # type: ignore[union-attr]
+    results: list[T] = []
+    thread = threading.Thread(target=lambda: results.append(asyncio.run(work())))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+# Reading --------------------------------------------------------------------------------------------------------------------------------------------
+class Template:
+    """A string of a configuration.  *fixed* is its text where nothing in it depends on the request, else None."""
+
+    __slots__ = ("fixed", "reads", "string")
+
+    def __init__(self, string: StringExpr) -> None:
+        self.string, self.fixed, self.reads = string, string.fixed, reads_of(string.reads)
+
+    def text(self, r: Request, module: str = "core", found: Found | None = None) -> str:
+        """The string for this request, *found* giving ``$0`` to ``$9``; raises EvalError, logged in the name of *module*."""
+        if self.fixed is not None:
+            return self.fixed
+        try:
+            return self.string(RequestView(r, module), found)
+        except EvalError as problem:
+            _log(r, self.string.place, problem, module)
+            raise
+
+
+def read_condition(cmd: Command, text: str, refusal: str) -> Condition:
+    """The condition *text* of a directive; raises ConfigError: *refusal*, a colon, and what is wrong."""
+    try:
+        return compile_condition(text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}")
+    except ExprError as problem:
+        raise ConfigError(f"{refusal}: {problem.reason}") from None
+
+
+def read_string(cmd: Command, text: str, refusal: str) -> Template:
+    """The string expression *text* of a directive; raises ConfigError like `read_condition`."""
+    try:
+        return Template(compile_string(text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"))
+    except ExprError as problem:
+        raise ConfigError(f"{refusal}: {problem.reason}") from None
+
+
+def plain(text: str) -> Template:
+    """A string that is its own text."""
+    return Template(StringExpr(text, text, frozenset(), ""))
+
+
+def reads_of(names: frozenset[str]) -> Reads:
+    """What an expression depends on, in the terms of hooks.  What an evaluation really asked for is noted with the request: time, client, files."""
+    reads = Reads.HEAD
+    if CLIENT in names:
+        reads |= Reads.CLIENT
+    if TIME in names:
+        reads |= Reads.TIME
+    if OUTSIDE in names:
+        reads |= Reads.OUTSIDE
+    return reads
+
+
+# Asking ---------------------------------------------------------------------------------------------------------------------------------------------
+def holds(r: Request, condition: Condition, module: str = "core") -> bool:
+    """Whether *condition* holds; the answer's Vary field names the fields it asked for.  Raises EvalError, logged in the name of *module*."""
+    return matched(r, condition, module)[0]
+
+
+def matched(r: Request, condition: Condition, module: str = "core") -> tuple[bool, Found | None]:
+    """`holds`, and the last match, for ``$0`` to ``$9`` in what follows."""
+    evaluation = Evaluation(RequestView(r, module))
+    try:
+        result = condition.test(evaluation)
+    except EvalError as problem:
+        _log(r, condition.place, problem, module)
+        raise
+    if evaluation.vary:
+        r.headers_out.merge("Vary", ", ".join(evaluation.vary))
+    return result, evaluation.found
+
+
+def _log(r: Request, place: str, problem: EvalError, module: str) -> None:
+    r.log("error", f"Evaluation of expression from {place} failed: {problem.reason}", module=module)
