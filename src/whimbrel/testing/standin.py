@@ -49,8 +49,8 @@ class StandIn:
         return work()
 
     async def name_of(self, address: str) -> str | None:
-        """What *names* says; loopback addresses are localhost."""
-        return self.names.get(address) or ("localhost" if address.startswith("127.") else None)
+        """What *names* says; 127.0.0.1 is localhost."""
+        return self.names.get(address) or ("localhost" if address == "127.0.0.1" else None)
 
     async def addresses_of(self, name: str) -> list[str]:
         """What *hosts* says."""
