@@ -10,68 +10,39 @@ RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections.abc import Awaitable
-from enum import Enum, auto
 from time import time
 from typing import Any, Final, cast
 
 from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.head import Ending, Head, read_head
 from whimbrel.http.lines import Reason
-from whimbrel.http.response import chunk
-from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, RequestBody
+from whimbrel.request.answer import Answer
+from whimbrel.request.body import RequestBody
 from whimbrel.request.record import Connection
-from whimbrel.server.sending import FileSender
-from whimbrel.server.service import FOREVER, Expiring, Manners, Service
+from whimbrel.server.answering import WRITE_AHEAD, Answering, State
+from whimbrel.server.service import FOREVER, Service
 
 MAX_AHEAD: Final = 64 * 1024          # bytes that a client may send beyond the request that is being answered
 MAX_BODY_AHEAD: Final = 256 * 1024    # bytes of a body that wait for their reader
 MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body for which the connection is kept
-WRITE_AHEAD: Final = 512 * 1024       # bytes of answers that wait for the client
-LINGER: Final = 2.0                   # seconds between our end of the connection and the client's
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
-class State(Enum):
-    """What a connection is doing."""
-
-    READY = auto()      # waiting for a head
-    BUSY = auto()       # an answer is being made or sent
-    DISCARD = auto()    # the answer is out, the rest of the request's body is not in
-    LINGER = auto()     # our side is closed
-
-
-class HttpProtocol(asyncio.Protocol, Expiring):
+class HttpProtocol(Answering):
     """See the module."""
 
-    __slots__ = (
-        "_body", "_buffer", "_discarded", "_drained", "_eof", "_expects", "_file", "_head", "_manners", "_out", "_parser", "_paused", "_reading",
-        "_seen", "_state", "_task", "_then", "connection", "service", "transport",
-    )
-    connection: Connection
-    transport: asyncio.Transport
-    _manners: Manners
+    __slots__ = ("_body", "_buffer", "_discarded", "_expects", "_head", "_parser", "_reading", "_seen")
 
     def __init__(self, service: Service) -> None:
-        Expiring.__init__(self)
-        self.service = service
-        self._state = State.READY
+        super().__init__(service)
         self._buffer = b""
         self._seen = self._discarded = 0
-        self._eof = self._paused = self._expects = False
+        self._expects = False
         self._reading = True
         self._head: Head | None = None
         self._body: RequestBody | None = None
         self._parser: ChunkedBody | LengthBody | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._file: FileSender | None = None
-        self._out: socket.socket | None = None
-        self._drained: asyncio.Future[None] | None = None
-        self._then: tuple[Answer, bytes] | None = None
 
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -110,28 +81,6 @@ class HttpProtocol(asyncio.Protocol, Expiring):
         if self._state is State.READY:
             self._end()
         return not self.transport.is_closing()
-
-    def pause_writing(self) -> None:
-        self._paused = True
-        self._wait(self._manners.timeout)
-
-    def resume_writing(self) -> None:
-        self._paused = False
-        self._wait(self._manners.keep_alive if self._state is State.READY else LINGER if self._state is State.LINGER else FOREVER)
-        self._wake()
-        if self._then is not None:
-            self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
-            self._send_files()
-        if self._state is State.READY:
-            self._proceed()
-
-    def _wake(self) -> None:
-        drained, self._drained = self._drained, None
-        if drained is not None and not drained.done():
-            drained.set_result(None)
-
-    def _wait(self, seconds: float) -> None:
-        self.deadline = self.service.clock + seconds
 
     # what arrives -----------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
@@ -266,13 +215,6 @@ class HttpProtocol(asyncio.Protocol, Expiring):
             self._send(answer)
             self._proceed()
 
-    def _failed(self, problem: BaseException) -> None:
-        """A fault of the server's own: the client gets a 500 without a body, the log the reason."""
-        self.service.report(problem)
-        if self._state is not State.LINGER:
-            self.transport.write(BROKEN)
-            self._end()
-
     # bodies -----------------------------------------------------------------------------------
     def _make_body(self, head: Head) -> RequestBody:
         self._expects = False
@@ -350,101 +292,9 @@ class HttpProtocol(asyncio.Protocol, Expiring):
         except BodyError as problem:
             self._spoil(problem)
 
-    # sending ----------------------------------------------------------------------------------
-    def _send(self, answer: Answer) -> None:
-        self.deadline = FOREVER
-        head = answer.head(self.service.date_field())
-        if answer.stream is not None:
-            self._task = self.service.loop.create_task(self._stream(answer, head))
-        elif any(isinstance(part, FilePart) for part in answer.parts):
-            self._then = (answer, head)
-            if self.transport.get_write_buffer_size() and not self.transport.is_closing():
-                self.transport.set_write_buffer_limits(high=0)
-            else:
-                self._send_files()
-        else:
-            body = b"".join(cast(list[bytes], answer.parts))
-            data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
-            if not self.transport.is_closing():
-                self.transport.write(head + data)
-            self._sent(answer, len(body))
-
-    def _send_files(self) -> None:
-        """Send an answer with files; nothing is waiting in the transport."""
-        waiting, self._then = self._then, None
-        if waiting is None:
-            return
-        answer, head = waiting
-        if self._out is None and not self.transport.is_closing():
-            self._out = socket.socket(fileno=_duplicate(self.transport))
-        if self._out is None:
-            self._out = socket.socket()
-        chunks: list[bytes | FilePart] = [head]
-        for part in answer.parts:
-            if answer.framing is Framing.CHUNKED:
-                size = part.length if isinstance(part, FilePart) else len(part)
-                chunks += [b"%x\r\n" % size, part, b"\r\n"] if size else []
-            else:
-                chunks.append(part)
-        if answer.framing is Framing.CHUNKED:
-            chunks.append(b"0\r\n\r\n")
-
-        at_once = True
-
-        def done(count: int, problem: OSError | None) -> None:
-            self._file = None
-            if problem is not None:
-                self.connection.aborted = True
-                self.transport.abort()
-            self._sent(answer, max(0, count - len(head)), broken=problem is not None)
-            if not at_once:
-                self._proceed()
-
-        self._file = FileSender(self.service.loop, self._out, chunks, done, lambda: self._wait(self._manners.timeout))
-        self._file.start()
-        at_once = False
-
-    async def _stream(self, answer: Answer, head: bytes) -> None:
-        """Send what a handler goes on writing; a failure ends the connection, so that the client sees that something is missing."""
-        chunked = answer.framing is Framing.CHUNKED
-        count, broken = 0, False
-        self.transport.write(head)
-        stream: Any = answer.stream
-        try:
-            async for piece in stream:
-                if self.transport.is_closing():
-                    break
-                count += len(piece)
-                self.transport.write(chunk(piece) if chunked else piece)
-                if self._paused:
-                    self._drained = self.service.loop.create_future()
-                    await self._drained
-            if chunked and not self.transport.is_closing():
-                self.transport.write(b"0\r\n\r\n")
-        except Exception as problem:
-            broken = True
-            self.service.report(problem)
-            self.transport.abort()
-        finally:
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
-        self._sent(answer, count, broken=broken)
-        self._proceed()
-
-    def _sent(self, answer: Answer, count: int, *, broken: bool = False) -> None:
-        """The answer is out, or can't be sent any further."""
-        service = self.service
-        service.requests += 1
-        service.sent += count
-        try:
-            answer.sent(count)
-        except Exception as problem:
-            service.report(problem)
-        self.connection.served += 1
-        if self._state is State.LINGER:
-            return
-        if broken or answer.close or (self._eof and not self._buffer):
+    # between requests -------------------------------------------------------------------------
+    def _answered(self) -> None:
+        if self._eof and not self._buffer:
             self._end()
         elif self._parser is not None:
             self._state = State.DISCARD
@@ -465,25 +315,12 @@ class HttpProtocol(asyncio.Protocol, Expiring):
         if not self._paused:
             self._wait(self._manners.keep_alive)
 
-    # ends -------------------------------------------------------------------------------------
-    def _end(self) -> None:
-        """Close our side and give the client a moment to read and to close its own (ap_lingering_close)."""
-        self._state = State.LINGER
+    def _forget(self) -> None:
         self._buffer = b""
         self._parser = None
-        if self.transport.is_closing():
-            return
-        if self._eof or not self.transport.can_write_eof():
-            self.transport.close()
-            return
-        try:
-            self.transport.write_eof()
-        except OSError:
-            self.transport.abort()
-            return
-        self._wait(self._manners.timeout if self._paused else LINGER)
         self._go_on_reading()
 
+    # ends -------------------------------------------------------------------------------------
     def expire(self) -> None:
         """Timeouts: an idle connection is closed without a word, a client that stopped sending its request is answered."""
         self.deadline = FOREVER
@@ -525,10 +362,6 @@ class HttpProtocol(asyncio.Protocol, Expiring):
 def _plain(address: str) -> str:
     """An address without IPv6's wrapping of IPv4 and without scope."""
     return address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
-
-
-def _duplicate(transport: asyncio.Transport) -> int:
-    return os.dup(transport.get_extra_info("socket").fileno())
 
 
 def _unreadable(status: int, cause: str) -> BodyError:

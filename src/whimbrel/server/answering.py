@@ -1,0 +1,214 @@
+"""The sending side of a connection: answers of bytes, files and streams, back-pressure, the end.
+
+Answers are handed over one at a time; `_answered` is called when one is out and the next may follow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from enum import Enum, auto
+from typing import Any, Final, cast
+
+from whimbrel.http.response import chunk
+from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.body import FilePart, Part
+from whimbrel.request.record import Connection
+from whimbrel.server.sending import FileSender
+from whimbrel.server.service import FOREVER, Expiring, Manners, Service
+
+WRITE_AHEAD: Final = 512 * 1024       # bytes of answers that wait for the client
+LINGER: Final = 2.0                   # seconds between our end of the connection and the client's
+BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+class State(Enum):
+    """What a connection is doing."""
+
+    READY = auto()      # waiting for a head
+    BUSY = auto()       # an answer is being made or sent
+    DISCARD = auto()    # the answer is out, the rest of the request's body is not in
+    LINGER = auto()     # our side is closed
+
+
+class Answering(asyncio.Protocol, Expiring):
+    """See the module."""
+
+    __slots__ = ("_drained", "_eof", "_file", "_manners", "_out", "_paused", "_state", "_task", "_then", "connection", "service", "transport")
+    connection: Connection
+    transport: asyncio.Transport
+    _manners: Manners
+
+    def __init__(self, service: Service) -> None:
+        Expiring.__init__(self)
+        self.service = service
+        self._state = State.READY
+        self._eof = self._paused = False
+        self._task: asyncio.Task[None] | None = None
+        self._file: FileSender | None = None
+        self._out: socket.socket | None = None
+        self._drained: asyncio.Future[None] | None = None
+        self._then: tuple[Answer, bytes] | None = None
+
+    def _proceed(self) -> None:
+        """Go on with what has arrived."""
+        raise NotImplementedError
+
+    def _answered(self) -> None:
+        """The answer is out and the connection stays."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        """What has arrived, and what still comes, is of no interest any more."""
+        raise NotImplementedError
+
+    def pause_writing(self) -> None:
+        self._paused = True
+        self._wait(self._manners.timeout)
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._wait(self._manners.keep_alive if self._state is State.READY else LINGER if self._state is State.LINGER else FOREVER)
+        self._wake()
+        if self._then is not None:
+            self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
+            self._send_files()
+        if self._state is State.READY:
+            self._proceed()
+
+    def _wake(self) -> None:
+        drained, self._drained = self._drained, None
+        if drained is not None and not drained.done():
+            drained.set_result(None)
+
+    def _wait(self, seconds: float) -> None:
+        self.deadline = self.service.clock + seconds
+
+    # sending ----------------------------------------------------------------------------------
+    def _send(self, answer: Answer) -> None:
+        self.deadline = FOREVER
+        head = answer.head(self.service.date_field())
+        if answer.stream is not None:
+            self._task = self.service.loop.create_task(self._stream(answer, head))
+        elif any(isinstance(part, FilePart) for part in answer.parts):
+            self._then = (answer, head)
+            if self.transport.get_write_buffer_size() and not self.transport.is_closing():
+                self.transport.set_write_buffer_limits(high=0)
+            else:
+                self._send_files()
+        else:
+            body = b"".join(cast(list[bytes], answer.parts))
+            data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
+            if not self.transport.is_closing():
+                self.transport.write(head + data)
+            self._sent(answer, len(body))
+
+    def _send_files(self) -> None:
+        """Send an answer with files; nothing is waiting in the transport."""
+        waiting, self._then = self._then, None
+        if waiting is None:
+            return
+        answer, head = waiting
+        if self._out is None and not self.transport.is_closing():
+            self._out = socket.socket(fileno=_duplicate(self.transport))
+        if self._out is None:
+            self._out = socket.socket()
+        at_once = True
+
+        def done(count: int, problem: OSError | None) -> None:
+            self._file = None
+            if problem is not None:
+                self.connection.aborted = True
+                self.transport.abort()
+            self._sent(answer, max(0, count - len(head)), broken=problem is not None)
+            if not at_once:
+                self._proceed()
+
+        self._file = FileSender(self.service.loop, self._out, [head, *_framed(answer)], done, lambda: self._wait(self._manners.timeout))
+        self._file.start()
+        at_once = False
+
+    async def _stream(self, answer: Answer, head: bytes) -> None:
+        """Send what a handler goes on writing; a failure ends the connection, so that the client sees that something is missing."""
+        chunked = answer.framing is Framing.CHUNKED
+        count, broken = 0, False
+        self.transport.write(head)
+        stream: Any = answer.stream
+        try:
+            async for piece in stream:
+                if self.transport.is_closing():
+                    break
+                count += len(piece)
+                self.transport.write(chunk(piece) if chunked else piece)
+                if self._paused:
+                    self._drained = self.service.loop.create_future()
+                    await self._drained
+            if chunked and not self.transport.is_closing():
+                self.transport.write(b"0\r\n\r\n")
+        except Exception as problem:
+            broken = True
+            self.service.report(problem)
+            self.transport.abort()
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+        self._sent(answer, count, broken=broken)
+        self._proceed()
+
+    def _sent(self, answer: Answer, count: int, *, broken: bool = False) -> None:
+        """The answer is out, or can't be sent any further."""
+        service = self.service
+        service.requests += 1
+        service.sent += count
+        try:
+            answer.sent(count)
+        except Exception as problem:
+            service.report(problem)
+        self.connection.served += 1
+        if self._state is State.LINGER:
+            return
+        if broken or answer.close:
+            self._end()
+        else:
+            self._answered()
+
+    def _failed(self, problem: BaseException) -> None:
+        """A fault of the server's own: the client gets a 500 without a body, the log the reason."""
+        self.service.report(problem)
+        if self._state is not State.LINGER:
+            self.transport.write(BROKEN)
+            self._end()
+
+    # ends -------------------------------------------------------------------------------------
+    def _end(self) -> None:
+        """Close our side and give the client a moment to read and to close its own (ap_lingering_close)."""
+        self._state = State.LINGER
+        self._forget()
+        if self.transport.is_closing():
+            return
+        if self._eof or not self.transport.can_write_eof():
+            self.transport.close()
+            return
+        try:
+            self.transport.write_eof()
+        except OSError:
+            self.transport.abort()
+            return
+        self._wait(self._manners.timeout if self._paused else LINGER)
+
+
+def _framed(answer: Answer) -> list[Part]:
+    """The parts of an answer with the marks of chunks between them, if it has chunks."""
+    if answer.framing is not Framing.CHUNKED:
+        return answer.parts
+    out: list[Part] = []
+    for part in answer.parts:
+        size = part.length if isinstance(part, FilePart) else len(part)
+        out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
+    return [*out, b"0\r\n\r\n"]
+
+
+def _duplicate(transport: asyncio.Transport) -> int:
+    return os.dup(transport.get_extra_info("socket").fileno())
