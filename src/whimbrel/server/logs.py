@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -16,7 +17,7 @@ from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
 from whimbrel.octets import raw
 from whimbrel.server.pipes import LogProgram
-from whimbrel.server.words import cause, not_opened
+from whimbrel.server.words import cause, coded, not_opened
 
 ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and httpd's buffer under BufferedLogs
 MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before the worker waits too
@@ -199,6 +200,21 @@ class Logs:
         self._by_id[id(sink)] = (sink, output)
         return output
 
+    # programs ---------------------------------------------------------------------------------
+    def program_ended(self, pid: int) -> None:
+        """A process of the master's that was no worker has ended: a log program is started again."""
+        for program in self.programs:
+            if program.pid != pid:
+                continue
+            program.ended()
+            target = program.sink.target
+            complaint = coded(self.dialect, "AH00106", f"piped log program '{target}' failed unexpectedly")
+            try:
+                program.start()
+            except OSError as problem:
+                complaint += "\n" + coded(self.dialect, "AH00104", f"unable to start piped log program '{target}'", cause(problem))
+            os.write(2, raw(complaint) + b"\n")
+
     # the end ----------------------------------------------------------------------------------
     def close(self) -> None:
         """The master has no more use for this generation; programs end with their last writer."""
@@ -209,3 +225,17 @@ class Logs:
             program.close()
         self.outputs.clear()
         self._by_id.clear()
+
+    def end(self) -> None:
+        """The server ends: write what is left, and give programs a moment to read the end of their logs."""
+        self.flush()
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        os.close(null)
+        self.close()
+        limit = time.monotonic() + 1.0
+        for program in self.programs:
+            while program.runs() and time.monotonic() < limit:
+                time.sleep(0.02)
+            if program.process is not None and program.runs():
+                program.process.terminate()

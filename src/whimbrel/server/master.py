@@ -23,10 +23,8 @@ import select
 import signal
 import socket
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
@@ -37,17 +35,13 @@ from whimbrel.http.dates import error_log_time
 from whimbrel.octets import raw
 from whimbrel.request.engine import Engine
 from whimbrel.request.log import enabled
-from whimbrel.server import pidfile, privileges, sockets
+from whimbrel.server import alone, pidfile, privileges, sockets
+from whimbrel.server.children import SIGNALS, Children, FatalChild, drain
 from whimbrel.server.generation import Generation
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
 from whimbrel.server.scoreboard import Board, Life
 from whimbrel.server.words import cause
-from whimbrel.server.worker import FATAL, Worker, child
-
-PATIENCE: Final = 6.0    # seconds after which a worker that was told to stop is killed
-QUICK_DEATH: Final = 1.0  # a worker that lived no longer is replaced with a delay
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH, signal.SIGCHLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +55,17 @@ class StartOptions:
     ready: Callable[[], None] = lambda: None
 
 
-@dataclass(slots=True)
-class Child:
-    """A running worker."""
-
-    pid: int
-    slot: int
-    generation: int
-    born: float
-    leaving: bool = False
-
-
 class Master:
     """The parent process from its first configuration to its end."""
 
     def __init__(self, options: StartOptions) -> None:
         self.options = options
         self.board = Board()
-        self.children: dict[int, Child] = {}
+        self.children = Children(self.board)
         self.sockets: dict[sockets.Key, socket.socket] = {}
         self.old_logs: list[Logs] = []
         self.life = Life(time.time(), time.time(), built=options.built)
         self._told: list[int] = []
-        self._respawn_at: float | None = None
         self.wanted = 1
 
     # starting ---------------------------------------------------------------------------------
@@ -129,23 +111,17 @@ class Master:
         if temporary is None:
             return 1
         self._listen_to_signals()
-        self._lifeline, self._lifeline_out = os.pipe()
-        self._control, self._control_out = os.pipe()
-        os.set_blocking(self._control, False)
-        os.set_blocking(self._control_out, False)
         if not self.options.single:
             privileges.import_everything()
-            gc.collect()
-            gc.freeze()
-            self.start_workers()
+            self._settle()
         self.say_hello()
         pidfile.publish(self.generation.spec.pid_file, temporary)
         self.options.ready()
         try:
-            return self._alone() if self.options.single else self._look_after()
+            return alone.serve(self) if self.options.single else self._look_after()
         finally:
             pidfile.remove(self._pid_path, os.getpid())
-            self._close_logs()
+            self.generation.logs.end()
 
     def _pid_file(self) -> bytes | None:
         """Prepare the PidFile; None when that fails, which the log tells."""
@@ -173,44 +149,55 @@ class Master:
 
     # signals ----------------------------------------------------------------------------------
     def _listen_to_signals(self) -> None:
-        self._wake_in, wake_out = os.pipe()
-        for end in (self._wake_in, wake_out):
+        self.children.wake, wake_out = os.pipe()
+        for end in (self.children.wake, wake_out):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
-        for number in _SIGNALS:
+        for number in SIGNALS:
             signal.signal(number, self._note_signal)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def _note_signal(self, number: int, _frame: object) -> None:
         if number != signal.SIGCHLD:
             self._told.append(number)
 
+    def _settle(self) -> None:
+        """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self.children.complete(self.generation, self.wanted)
+
     def _look_after(self) -> int:
         """Sleep, and do what signals, children and their messages ask for."""
+        children = self.children
         while True:
-            timeout = None if self._respawn_at is None else max(0.0, self._respawn_at - time.monotonic())
-            ready, _, _ = select.select([self._wake_in, self._control], [], [], timeout)
-            if self._wake_in in ready:
-                _drain(self._wake_in)
-            if self._control in ready:
-                self._heard(os.read(self._control, 4096))
-            if not self._reap():
-                self._end_children(signal.SIGTERM)
+            due = children.respawn_at
+            ready, _, _ = select.select([children.wake, children.control], [], [], None if due is None else max(0.0, due - time.monotonic()))
+            if children.wake in ready:
+                drain(children.wake)
+            if children.control in ready and children.heard():
+                self.wanted = min(self.wanted + 1, self.limit)
+            try:
+                for pid in children.bury(self.generation):
+                    self.generation.logs.program_ended(pid)
+            except FatalChild:
+                children.end(self.generation)
                 return 1
             while self._told:
                 status = self._obey(self._told.pop(0))
                 if status is not None:
                     return status
-            if self._respawn_at is None or self._respawn_at <= time.monotonic():
-                self._respawn_at = None
-                self.start_workers()
+            if children.respawn_at is None or children.respawn_at <= time.monotonic():
+                children.respawn_at = None
+                children.complete(self.generation, self.wanted)
 
     def _obey(self, number: int) -> int | None:
         """Do what a signal says; the exit status when that is the end."""
         generation = self.generation
         words = generation.words
         if number in (signal.SIGTERM, signal.SIGINT):
-            self._end_children(signal.SIGTERM)
+            self.children.end(generation)
             generation.log("notice", words.term[1], code=words.term[0], module=words.module)
             return 0
         if number == signal.SIGWINCH:
@@ -222,130 +209,18 @@ class Master:
         generation.log("notice", what[1], code=what[0], module=words.module)
         return self.restart(graceful=graceful)
 
-    # workers ----------------------------------------------------------------------------------
-    def start_workers(self) -> None:
-        """Fork what is missing of this generation."""
-        present = sum(1 for c in self.children.values() if c.generation == self.life.generation and not c.leaving)
-        for _ in range(self.wanted - present):
-            self._fork()
-
-    def _fork(self) -> None:
-        taken = {c.slot for c in self.children.values()}
-        slot = next((n for n in range(self.board.slots) if n not in taken), None)
-        if slot is None:
-            return
-        generation = self.generation
-        try:
-            pid = os.fork()
-        except OSError as problem:
-            generation.log("error", f"{cause(problem)}: AH00159: fork: Unable to fork new process")
-            self._respawn_at = time.monotonic() + QUICK_DEATH
-            return
-        if pid == 0:
-            self._become_worker(generation, slot)
-        self.children[pid] = Child(pid, slot, self.life.generation, time.monotonic())
-
-    def _become_worker(self, generation: Generation, slot: int) -> None:
-        status = FATAL
-        try:
-            signal.set_wakeup_fd(-1)
-            for number in _SIGNALS:
-                signal.signal(number, signal.SIG_DFL)
-            os.close(self._lifeline_out)
-            status = child(generation, slot, self._lifeline, self._control_out)
-        except Exception as problem:
-            generation.log("crit", "".join(traceback.format_exception(problem)).rstrip("\n"))
-        finally:
-            generation.logs.flush()
-            os._exit(status)
-
-    def _reap(self) -> bool:
-        """Bury who has ended; False when a worker could not begin at all."""
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return True
-            if not pid:
-                return True
-            gone = self.children.pop(pid, None)
-            if gone is None:
-                self._program_ended(pid)
-                continue
-            self.board.clear(gone.slot)
-            code = os.waitstatus_to_exitcode(status)
-            if code == FATAL:
-                text = f"Child {pid} returned a Fatal error... Apache is exiting!"
-                self.generation.log("alert", text, code="AH00050")
-                return False
-            if code < 0 and -code not in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
-                text = f"child pid {pid} exit signal {signal.strsignal(-code)} ({-code})"
-                self.generation.log("notice", text, code="AH00052")
-            if time.monotonic() - gone.born < QUICK_DEATH and code != 0:
-                self._respawn_at = time.monotonic() + QUICK_DEATH
-
-    def _program_ended(self, pid: int) -> None:
-        """A log program: it is started again while its log is in use."""
-        for program in self.generation.logs.programs:
-            if program.pid == pid:
-                program.ended()
-                new = self.generation.dialect.ah_codes
-                text = f"piped log program '{program.sink.target}' failed unexpectedly"
-                os.write(2, raw(f"AH00106: {text}\n" if new else f"{text}\n"))
-                try:
-                    program.start()
-                except OSError as problem:
-                    os.write(2, raw(f"{cause(problem)}: {'AH00107: ' if new else ''}unable to start piped log program '{program.sink.target}'\n"))
-
-    def _heard(self, data: bytes) -> None:
-        for line in data.decode("latin-1").splitlines():
-            word, _, number = line.partition(" ")
-            one = self.children.get(int(number)) if number.isdigit() else None
-            if one is None:
-                continue
-            if word == "retire":
-                one.leaving = True
-            elif word == "busy" and self.wanted < self.limit:
-                self.wanted += 1
-
-    def _signal_children(self, number: int, generation: int | None = None) -> None:
-        for one in self.children.values():
-            if generation is None or one.generation == generation:
-                try:
-                    os.kill(one.pid, number)
-                except ProcessLookupError:
-                    pass
-
-    def _end_children(self, number: int) -> None:
-        """Tell all workers to end and wait until they have; the slow are killed."""
-        self._signal_children(number)
-        end = time.monotonic() + PATIENCE
-        while self.children and time.monotonic() < end:
-            select.select([self._wake_in], [], [], max(0.0, min(1.0, end - time.monotonic())))
-            _drain(self._wake_in)
-            self._reap()
-        self._signal_children(signal.SIGKILL)
-        while self.children:
-            pid, _status = os.wait()
-            self.children.pop(pid, None)
-
     def _stop_gracefully(self) -> None:
         for one in self.sockets.values():
             one.close()
-        self._signal_children(signal.SIGUSR1)
-        limit = self.generation.spec.graceful_timeout
-        end = time.monotonic() + limit if limit else float("inf")
-        while self.children and time.monotonic() < end and not {signal.SIGTERM, signal.SIGINT} & set(self._told):
-            select.select([self._wake_in], [], [], 1.0 if limit else None)
-            _drain(self._wake_in)
-            self._reap()
-        self._end_children(signal.SIGTERM)
+        self.children.tell(signal.SIGUSR1)
+        self.children.wait(self.generation, self.generation.spec.graceful_timeout or float("inf"), self._told)
+        self.children.end(self.generation)
 
     # restarting -------------------------------------------------------------------------------
     def restart(self, *, graceful: bool) -> int | None:
         """Begin a new generation; None when it runs, else the exit status."""
         if not graceful:
-            self._end_children(signal.SIGTERM)
+            self.children.end(self.generation)
         old = self.generation
         try:
             configuration = self.options.load()
@@ -353,7 +228,7 @@ class Master:
             self.prepare(configuration)
         except (ConfigError, StartError) as problem:
             os.write(2, raw(format_error(problem, old.dialect, old.configuration.program)) + b"\n")
-            self._end_children(signal.SIGTERM)
+            self.children.end(old)
             return 1
         path = self.generation.spec.pid_file
         if path != self._pid_path:
@@ -361,69 +236,13 @@ class Master:
             if temporary is None:
                 return 1
             pidfile.publish(path, temporary)
-        gc.collect()
-        gc.freeze()
-        self.start_workers()
+        self._settle()
         self.say_hello()
         if graceful:
-            self._signal_children(signal.SIGUSR1, self.life.generation - 1)
+            self.children.tell(signal.SIGUSR1, self.life.generation - 1)
         old.logs.close()
         return None
 
-    def _close_logs(self) -> None:
-        logs = self.generation.logs
-        logs.flush()
-        programs = logs.programs
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 2)
-        logs.close()
-        end = time.monotonic() + 1.0
-        for program in programs:
-            while program.process is not None and program.process.poll() is None and time.monotonic() < end:
-                time.sleep(0.02)
-            if program.process is not None and program.process.poll() is None:
-                program.process.terminate()
-
-    # -X ---------------------------------------------------------------------------------------
-    def _alone(self) -> int:
-        """Be master and worker in one process."""
-        signal.set_wakeup_fd(-1)
-        privileges.import_everything()
-        privileges.drop(self.generation.spec)
-        while True:
-            worker = Worker(self.generation, 0)
-            reason = worker.run()
-            words = self.generation.words
-            if reason in (signal.SIGHUP, signal.SIGUSR1):
-                status = self._again(graceful=reason == signal.SIGUSR1)
-                if status is not None:
-                    return status
-                continue
-            what = words.winch if reason == signal.SIGWINCH else words.term
-            self.generation.log("notice", what[1], code=what[0], module=words.module)
-            self.generation.logs.flush()
-            return 0
-
-    def _again(self, *, graceful: bool) -> int | None:
-        words = self.generation.words
-        what = words.usr1 if graceful else words.hup
-        self.generation.log("notice", what[1], code=what[0], module=words.module)
-        self.generation.logs.flush()
-        try:
-            self.prepare(self.options.load())
-        except (ConfigError, StartError) as problem:
-            os.write(2, raw(format_error(problem, self.generation.dialect, self.generation.configuration.program)) + b"\n")
-            return 1
-        self.say_hello()
-        return None
-
-
-def _drain(handle: int) -> None:
-    try:
-        while os.read(handle, 4096):
-            pass
-    except BlockingIOError:
-        pass
 
 
 def _is(path: str, number: int) -> bool:

@@ -39,6 +39,10 @@ class LogProgram:
         """The running program's number, 0 without one."""
         return self.process.pid if self.process is not None else 0
 
+    def runs(self) -> bool:
+        """Whether the program runs."""
+        return self.process is not None and self.process.poll() is None
+
     def ended(self) -> None:
         """The program was reaped."""
         if self.process is not None:
