@@ -262,9 +262,9 @@ def make_translate(scope: Scope) -> Made | None:
         if status != DECLINED:
             return status
         if conf.alias is not None:
-            return _map(r, _section_path(conf, r.uri), conf.alias[2])
+            return _map(r, _section_path(conf, r.uri), conf.alias[2], (conf.alias[1], conf.alias[0]))
         found = first_match(server.aliases, r.uri, False)
-        return DECLINED if found is None else _map(r, found[1], found[0].handler)
+        return DECLINED if found is None else _map(r, found[1], found[0].handler, _context(found[0], r.uri, found[1]))
 
     return Made(translate)
 
@@ -280,9 +280,18 @@ def _section_path(conf: AliasFolder, uri: str) -> str:
     return path
 
 
-def _map(r: Any, path: str, handler: str | None) -> Answer:
+def _context(one: Mapping, uri: str, path: str) -> tuple[str, str]:
+    """The URL path and the folder that the line puts together, as programs see them (CONTEXT_PREFIX)."""
+    if one.regex is None:
+        return one.fake, one.real or ""
+    found = one.regex.search(uri)
+    end = found.end() if found is not None else len(uri)
+    return uri[:end], path[:max(0, len(path) - len(uri) + end)]
+
+
+def _map(r: Any, path: str, handler: str | None, context: tuple[str, str]) -> Answer:
     """The request stands for the file *path*."""
-    r.filename = path
+    r.filename, r.context = path, context
     if handler is not None:
         r.handler = r.notes["alias-forced-type"] = handler
     return OK

@@ -76,7 +76,7 @@ async def send_error(r: Request, recursive: int) -> Answer:
     status = r.status
     r.answers = True
     r.body.clear()
-    r.stream = None
+    r.drop_stream()
     r.output_filters.clear()
     location = r.headers_out.get("Location")
     await run_phase(r, INSERT_ERROR_FILTER)

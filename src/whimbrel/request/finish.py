@@ -104,7 +104,7 @@ def drop_body(r: Request) -> None:
         if isinstance(part, FilePart):
             os.close(part.handle)
     r.body = []
-    r.stream = None
+    r.drop_stream()
 
 
 def _content_length(r: Request, bodiless: bool) -> None:

@@ -44,12 +44,12 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "answers", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "close", "connection",
-        "content_encodings", "content_languages", "content_type", "context", "document_root", "engine", "env", "err_headers_out", "expecting_100",
-        "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in", "headers_out", "hostname", "info", "keepalive_max", "log_lines",
-        "main", "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port",
-        "prev", "proto", "protocol", "proxy", "server", "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri",
-        "used_path_info", "user", "vlist_validator", "walked",
+        "allowed", "answers", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "close",
+        "connection", "content_encodings", "content_languages", "content_type", "context", "document_root", "engine", "env", "err_headers_out",
+        "expecting_100", "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in", "headers_out", "hostname", "info",
+        "keepalive_max", "log_lines", "main", "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters",
+        "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "server", "status", "status_line", "stream", "the_request", "time",
+        "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator", "walked",
     )
 
     def __init__(self, engine: Engine, connection: Connection, server: Server, plan: Plan) -> None:
@@ -129,6 +129,13 @@ class Request:
     def keep(self) -> bool:
         """Whether the finished answer may be kept."""
         return not self.files.outside
+
+    def drop_stream(self) -> None:
+        """Nobody will read what the handler goes on writing; a stream with a ``drop`` method is told."""
+        stream, self.stream = self.stream, None
+        drop = getattr(stream, "drop", None)
+        if drop is not None:
+            drop()
 
     def outside(self) -> None:
         """Say that this answer depended on something that can't be noted: it will not be kept."""

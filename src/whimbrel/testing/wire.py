@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from whimbrel.config.core import CoreServer
 from whimbrel.http.chunked import BodyError, ChunkedBody
 from whimbrel.http.head import Ending, Head, HeadLimits, HeadRules, read_head
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, RequestBody, Stream
+from whimbrel.request.body import FilePart, RequestBody
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import completed
 
 __all__ = ["Client", "HeadLimits", "HeadRules"]
 
@@ -84,22 +84,30 @@ class Client:
         return body, reader.rest
 
     def _answer(self, head: Head, body: RequestBody) -> bytes:
-        answer: Answer = completed(self.engine.respond(self.connection, head, body))
-        payload = b"".join(_bytes(part) for part in answer.parts)
-        if answer.stream is not None:
-            payload += completed(_all_of(answer.stream))
+        answer, payload = asyncio.run(self._complete(head, body))
         sent = len(payload)
         if answer.framing is Framing.CHUNKED:
-            payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + b"0\r\n\r\n"
+            payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + (b"" if answer.request.connection.aborted else b"0\r\n\r\n")
         out = answer.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
         answer.sent(sent)
         self.connection.served += 1
-        self.closed = answer.close
+        self.closed = answer.close or self.connection.aborted
         return out
 
-
-async def _all_of(stream: Stream) -> bytes:
-    return b"".join([piece async for piece in stream])
+    async def _complete(self, head: Head, body: RequestBody) -> tuple[Answer, bytes]:
+        """The answer and all of its body, in one loop: a program that answers lives in it from beginning to end."""
+        made = self.engine.respond(self.connection, head, body)
+        answer = made if isinstance(made, Answer) else await made
+        parts = [_bytes(part) for part in answer.parts]
+        if answer.stream is not None:
+            try:
+                parts += [piece async for piece in answer.stream]
+            except ConnectionError:
+                self.connection.aborted = True
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=1)
+        return answer, b"".join(parts)
 
 
 def _bytes(part: bytes | FilePart) -> bytes:

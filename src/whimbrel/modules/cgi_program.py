@@ -1,0 +1,184 @@
+"""A program started for one request: its body goes in, its answer comes out as it is written, its complaints go to the log.
+
+No shell takes part.  Pipes are read through the running loop's readers, so that any event loop will do.  The process is told to end when nobody
+wants its answer any more, and killed when it doesn't.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+PIECE: Final = 65536
+PATIENCE: Final = 3.0  # seconds between SIGTERM and SIGKILL
+LONGEST_COMPLAINT: Final = 8190
+_RESOURCES: Final = {"cpu": (resource.RLIMIT_CPU,), "mem": (resource.RLIMIT_AS, resource.RLIMIT_DATA), "nproc": (resource.RLIMIT_NPROC,)}
+
+
+class ProgramTimeout(Exception):
+    """The program wrote nothing for as long as it may."""
+
+
+class Program:
+    """A running program; *complain* gets each line that it writes to its standard error.
+
+    Raises OSError when it can't be started.  *limits* are RLimit... values as written.
+    """
+
+    def __init__(
+        self, argv: list[bytes], env: Mapping[bytes, bytes], folder: bytes, limits: Mapping[str, tuple[str, str]], complain: Callable[[bytes], None],
+    ) -> None:
+        self._complain = complain
+        self._process = subprocess.Popen(
+            argv, env=dict(env), cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            preexec_fn=_limiter(limits) if limits else None,
+        )
+        self._in, self._out, self._err = (_taken(s) for s in (self._process.stdin, self._process.stdout, self._process.stderr))
+        self._loop = asyncio.get_running_loop()
+        self._line = b""
+        self._quiet: asyncio.Future[None] | None = None
+        self._loop.add_reader(self._err, self._on_error)
+
+    # in ---------------------------------------------------------------------------------------
+    async def write(self, data: bytes) -> bool:
+        """Give *data* to the program; False when it doesn't read any more."""
+        view = memoryview(data)
+        while view and self._in >= 0:
+            try:
+                view = view[os.write(self._in, view):]
+            except BlockingIOError:
+                await self._until_ready(self._in, None, write=True)
+            except OSError:
+                self.end_input()
+        return self._in >= 0
+
+    def end_input(self) -> None:
+        """Nothing more comes."""
+        self._in = self._closed(self._in, self._loop.remove_writer)
+
+    # out --------------------------------------------------------------------------------------
+    def read_now(self) -> bytes | None:
+        """What can be read without waiting; None for nothing yet, b"" at the end."""
+        if self._out < 0:
+            return b""
+        try:
+            return os.read(self._out, PIECE)
+        except BlockingIOError:
+            return None
+
+    async def read(self, timeout: float) -> bytes:
+        """The next bytes of the answer, b"" at the end; raises ProgramTimeout after *timeout* seconds without any."""
+        while (data := self.read_now()) is None:
+            await self._until_ready(self._out, timeout)
+        return data
+
+    async def complaints(self, timeout: float) -> None:
+        """Wait until standard error is closed, at most *timeout* seconds."""
+        if self._err < 0:
+            return
+        self._quiet = self._loop.create_future()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._quiet, timeout)
+
+    def _on_error(self) -> None:
+        try:
+            data = os.read(self._err, PIECE)
+        except BlockingIOError:
+            return
+        *lines, self._line = (self._line + data).split(b"\n")
+        if not data and self._line:
+            lines, self._line = [self._line], b""
+        while len(self._line) > LONGEST_COMPLAINT:
+            lines.append(self._line[:LONGEST_COMPLAINT])
+            self._line = self._line[LONGEST_COMPLAINT:]
+        for line in lines:
+            self._complain(line)
+        if not data:
+            self._err = self._closed(self._err, self._loop.remove_reader)
+            if self._quiet is not None and not self._quiet.done():
+                self._quiet.set_result(None)
+
+    # end --------------------------------------------------------------------------------------
+    def stop(self) -> None:
+        """Close what is open and see the process out: it is told to end, and killed if it stays."""
+        self.end_input()
+        self._out = self._closed(self._out, self._loop.remove_reader)
+        self._err = self._closed(self._err, self._loop.remove_reader)
+        if self._process.poll() is not None or self._loop.is_closed():
+            return
+        self._signal(signal.SIGTERM)
+        watch = os.pidfd_open(self._process.pid)
+        killer = self._loop.call_later(PATIENCE, self._signal, signal.SIGKILL)
+
+        def gone() -> None:
+            self._process.poll()
+            killer.cancel()
+            self._loop.remove_reader(watch)
+            os.close(watch)
+
+        self._loop.add_reader(watch, gone)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(OSError):
+            self._process.send_signal(number)
+
+    def _closed(self, handle: int, forget: Callable[[int], Any]) -> int:
+        if handle >= 0:
+            if not self._loop.is_closed():
+                forget(handle)
+            os.close(handle)
+        return -1
+
+    async def _until_ready(self, handle: int, timeout: float | None, *, write: bool = False) -> None:
+        ready: asyncio.Future[None] = self._loop.create_future()
+        add, remove = (self._loop.add_writer, self._loop.remove_writer) if write else (self._loop.add_reader, self._loop.remove_reader)
+        add(handle, _set, ready)
+        late = None if timeout is None else self._loop.call_later(timeout, _fail, ready)
+        try:
+            await ready
+        finally:
+            if late is not None:
+                late.cancel()
+            if not self._loop.is_closed():
+                remove(handle)
+
+
+def _set(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+def _fail(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_exception(ProgramTimeout())
+
+
+def _taken(stream: Any) -> int:
+    """The descriptor of a pipe for ourselves, not blocking."""
+    handle = os.dup(stream.fileno())
+    stream.close()
+    os.set_blocking(handle, False)
+    return handle
+
+
+def _limiter(limits: Mapping[str, tuple[str, str]]) -> Callable[[], None]:
+    """What the child does before it becomes the program: take the limits, ``max`` being as much as it may."""
+    wanted = [(kind, pair) for name, pair in limits.items() for kind in _RESOURCES[name]]
+
+    def limit() -> None:
+        for kind, (soft, hard) in wanted:
+            _now, most = resource.getrlimit(kind)
+            top = most if hard == "max" else _number(hard, most)
+            resource.setrlimit(kind, (min(top, _number(soft, top)) if top >= 0 else _number(soft, top), top))
+
+    return limit
+
+
+def _number(word: str, most: int) -> int:
+    return most if word == "max" or not word.isdigit() else int(word)

@@ -1,0 +1,69 @@
+"""mod_cgi: programs that answer requests.
+
+Manual: mod/mod_cgi.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogSettings
+from whimbrel.modules.setters import timeout
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import HANDLER
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class CgiFolder:
+    """CGIScriptTimeout in seconds; 0: as TimeOut."""
+
+    timeout: float = setting(0.0)
+
+
+@dataclass(slots=True)
+class CgiServer(ScriptLogSettings):
+    """The script log."""
+
+
+def set_timeout(cmd: Command, conf: CgiFolder, words: list[str]) -> None:
+    """A time with or without unit."""
+    time = timeout(words[0])
+    if time is None:
+        raise ConfigError(f"{cmd.name} has wrong format")
+    conf.timeout = time / 1_000_000
+
+
+def complain(r: Any, words: str) -> None:
+    """A line of a program's standard error."""
+    r.log("error", words if r.plan.dialect.reasons_22 else f"stderr from {r.filename}: {words}", code="AH01215", module="cgi")
+
+
+REFUSALS = ("AH02809", "AH02810", "AH02811", "AH02812", "AH02813")
+
+
+def make_handler(scope: Scope) -> Made:
+    """Runs the request's file for the handler cgi-script."""
+    from whimbrel.modules.cgi_script import Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
+
+    log = ScriptLog(scope.server(CgiServer))
+    run = make_runner(Manner("cgi", REFUSALS, complain, ""), log, timeout_of(scope, scope.folder(CgiFolder).timeout), body_limit_of(scope))
+    return Made(run, Reads.HEAD | Reads.FILES, waits=True)
+
+
+MODULE = Module(
+    name="cgi_module",
+    source="mod_cgi.c",
+    folder_settings=CgiFolder,
+    server_settings=CgiServer,
+    directives=(
+        *DIRECTIVES,
+        Directive(name="CGIScriptTimeout", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=set_timeout, versions=Versions.V24,
+                  help="The amount of time to wait between successful reads from the CGI script, in seconds."),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+)

@@ -1,0 +1,83 @@
+"""mod_cgid: mod_cgi with a process of its own that starts the programs; here it differs in messages and names of directives only.
+
+Manual: mod/mod_cgid.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogSettings
+from whimbrel.modules.setters import atoi, global_only, timeout
+from whimbrel.octets import raw
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import HANDLER
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class CgidFolder:
+    """CGIDScriptTimeout in seconds; 0: as TimeOut."""
+
+    timeout: float = setting(0.0)
+
+
+@dataclass(slots=True)
+class CgidServer(ScriptLogSettings):
+    """The script log; the socket of httpd's daemon is checked and not used."""
+
+    socket: str = setting("")
+
+
+def set_timeout(cmd: Command, conf: CgidFolder, words: list[str]) -> None:
+    """A time with or without unit; 2.2 takes negative ones too."""
+    time = timeout(words[0])
+    if time is None and cmd.dialect.version < (2, 4) and timeout(words[0].lstrip().removeprefix("-")) is not None:
+        time = max(0, atoi(words[0]))
+    if time is None:
+        raise ConfigError(f"{cmd.name} has wrong format")
+    conf.timeout = time / 1_000_000
+
+
+def set_socket(cmd: Command, conf: CgidServer, words: list[str]) -> None:
+    """The socket's path, taken from the server root."""
+    conf.socket = cmd.server_path(words[0])
+
+
+def complain(r: Any, words: str) -> None:
+    """A line of a program's standard error: it goes to the main server's error log as it is."""
+    sink = r.engine.configuration.spec.error_log
+    if sink is not None:
+        r.engine.runtime.write_log(sink, raw(words) + b"\n")
+
+
+REFUSALS = ("AH01262", "AH01263", "AH01264", "AH01265", "AH01266")
+
+
+def make_handler(scope: Scope) -> Made:
+    """Runs the request's file for the handler cgi-script."""
+    from whimbrel.modules.cgi_script import Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
+
+    log = ScriptLog(scope.server(CgidServer))
+    run = make_runner(Manner("cgid", REFUSALS, complain, "AH01241"), log, timeout_of(scope, scope.folder(CgidFolder).timeout), body_limit_of(scope))
+    return Made(run, Reads.HEAD | Reads.FILES, waits=True)
+
+
+MODULE = Module(
+    name="cgid_module",
+    source="mod_cgid.c",
+    folder_settings=CgidFolder,
+    server_settings=CgidServer,
+    directives=(
+        *DIRECTIVES,
+        Directive(name="ScriptSock", args=Args.TAKE1, where=Where.RSRC_CONF, apply=global_only(set_socket), record=Record.SERVER,
+                  help="the name of the socket to use for communication with the cgi daemon."),
+        Directive(name="CGIDScriptTimeout", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=set_timeout,
+                  help="The amount of time to wait between successful reads from the CGI script, in seconds."),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+)
