@@ -100,7 +100,7 @@ class CoreFolder:
     files: list[Any] = setting(make=list, merge=appended)   # nested <Files> sections, in order
     ifs: list[Any] = setting(make=list, merge=appended)     # nested <If> sections, in order
     handler: str | None = setting(None)             # SetHandler; "" after `none`
-    handler_expr: str | None = setting(None)
+    handler_expr: Any = setting(None)               # a request.expressions.Template
     forced_type: str | None = setting(None)         # ForceType (2.2: core), "none" kept as written
     default_type: str | None = setting(None)
     error_documents: dict[int, Any] = setting(make=dict, merge=overlaid)  # status -> ErrorDocument

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from whimbrel.directives.node import Node
 from whimbrel.errors import Place
+from whimbrel.expr.compile import Condition
 from whimbrel.regex import Regex
 from whimbrel.registry.settings import filled, merge
 
@@ -54,7 +55,8 @@ class Section:
 
     *pattern* is the path as httpd keeps it (a directory without regular expression ends in ``/``); *regex* is set for the Match and ``~`` forms;
     *fnmatch* says that the pattern has wildcards; *components* counts the slashes of a directory pattern and orders sections; *ignore* marks
-    the pattern of a regular expression whose captures are not exported.  For IF, ELSE_IF, ELSE *condition* is the expression's text.
+    the pattern of a regular expression whose captures are not exported.  For IF and ELSE_IF *condition* is the expression's text and *test* what
+    it was compiled to.
     """
 
     kind: SectionKind
@@ -64,6 +66,7 @@ class Section:
     fnmatch: bool = False
     components: int = 0
     condition: str = ""
+    test: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from whimbrel.expr import tree
 from whimbrel.expr.errors import EvalError
-from whimbrel.expr.evaluation import Evaluation
+from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
 from whimbrel.expr.library import Lookup
 from whimbrel.expr.operators import integer
 from whimbrel.expr.parser import parse_condition, parse_string
@@ -50,7 +50,7 @@ class StringExpr:
         self.text, self.word, self.reads, self.place = text, word, reads, place
         self.fixed = word if isinstance(word, str) else None
 
-    def __call__(self, view: View, found: Found | None = None) -> str:
+    def __call__(self, view: View, found: Found | None = NOTHING_YET) -> str:
         """The string; *found* gives ``$0`` to ``$9``.  Raises EvalError."""
         word = self.word
         return word if isinstance(word, str) else word(Evaluation(view, found))
@@ -193,7 +193,7 @@ class _Compiler:
         if isinstance(among, tree.ListCall):
             self.reads |= among.function.reads
             return self._listed(word, among.function.call, self.word(among.argument, level + 1))
-        words = [self.word(one, level + 1) for one in among]
+        words = [self.word(one, level + 1) for one in reversed(among)]  # httpd asks the last one first, which the Vary field shows
         constants = {one for one in words if isinstance(one, str)}
         if len(constants) == len(set(words)):
             return lambda e: _value(word, e) in constants

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from whimbrel.expr.view import View
 from whimbrel.regex import Found
 
 
+class _NothingYet:
+    """A match without groups, of nothing."""
+
+    __slots__ = ()
+
+    def group(self, number: int = 0, /) -> Any:
+        return ""
+
+    def groups(self) -> Any:
+        return ()
+
+    def start(self, number: int = 0, /) -> int:
+        return 0
+
+    def end(self, number: int = 0, /) -> int:
+        return 0
+
+
+NOTHING_YET: Final = _NothingYet()
+
+
 class Evaluation:
-    """*found* is the last match of an expression with groups, None after a failed one; *vary* the fields asked for, in their order."""
+    """*found* is the last match of an expression with groups, `NOTHING_YET` before the first, None after a failed one; *vary* the fields asked for,
+    in their order."""
 
     __slots__ = ("found", "request", "vary", "view")
 
-    def __init__(self, view: View, found: Found | None = None) -> None:
+    def __init__(self, view: View, found: Found | None = NOTHING_YET) -> None:
         self.view, self.request = view, view.request
         self.found = found
         self.vary: list[str] = []

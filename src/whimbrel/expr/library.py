@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # What a value depends on, for whoever keeps answers.
 HEAD: Final = "head"
+USER: Final = "user"
 CLIENT: Final = "client"
 TIME: Final = "time"
 FILES: Final = "files"

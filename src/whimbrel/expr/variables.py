@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from whimbrel.expr.evaluation import Evaluation
-from whimbrel.expr.library import CLIENT, FILES, NOTHING, OUTSIDE, TIME, Variable
+from whimbrel.expr.library import CLIENT, FILES, HEAD, NOTHING, OUTSIDE, TIME, USER, Variable
 
 API_VERSION: Final = "20120211"
 
@@ -27,14 +27,14 @@ def _clock(form: Callable[[time.struct_time], str]) -> Variable:
 
 
 def _last_modified(e: Evaluation) -> str:
-    info = e.request.info
-    return _stamp(_local(info.st_mtime if info is not None else 0))
+    return _stamp(_local((e.request.mtime or 0) // 1_000_000))
 
 
 def _owner(e: Evaluation) -> str | None:
+    """The owner's name; where there is no file httpd has the number 0 for it."""
     info = e.request.info
     try:
-        return None if info is None else pwd.getpwuid(info.st_uid).pw_name
+        return pwd.getpwuid(info.st_uid if info is not None else 0).pw_name
     except KeyError:
         return None
 
@@ -42,7 +42,7 @@ def _owner(e: Evaluation) -> str | None:
 def _group(e: Evaluation) -> str | None:
     info = e.request.info
     try:
-        return None if info is None else grp.getgrgid(info.st_gid).gr_name
+        return grp.getgrgid(info.st_gid if info is not None else 0).gr_name
     except KeyError:
         return None
 
@@ -96,7 +96,7 @@ VARIABLES: Final[dict[str, Variable]] = {
     "REQUEST_STATUS": _head(lambda e: str(e.request.status)),
     "HANDLER": _head(lambda e: e.request.handler),
     "CONTENT_TYPE": _head(lambda e: e.request.content_type),
-    "AUTH_TYPE": _head(lambda e: e.view.auth_type()),
+    "AUTH_TYPE": _head(lambda e: e.request.auth_type),
     "LAST_MODIFIED": _of(_last_modified, FILES),
     "SCRIPT_USER": _of(_owner, FILES),
     "SCRIPT_GROUP": _of(_group, FILES),
@@ -108,7 +108,7 @@ VARIABLES: Final[dict[str, Variable]] = {
     "REMOTE_PORT": _of(_port, OUTSIDE),
     "REMOTE_HOST": _of(lambda e: e.view.remote_host(), CLIENT),
     "REMOTE_IDENT": _of(lambda e: e.view.remote_ident(), CLIENT),
-    "REMOTE_USER": _head(lambda e: e.request.user),
+    "REMOTE_USER": _of(lambda e: e.request.user, HEAD, USER),
     "CONN_REMOTE_ADDR": _of(_peer, CLIENT),
     "CONN_LOG_ID": _of(lambda e: e.view.log_id(connection=True), OUTSIDE),
     # the server

@@ -19,11 +19,12 @@ class Record(Protocol):
     filename: str | None
     path_info: str | None
     protocol: str
-    the_request: str
+    the_request: str | None
     status: int
     handler: str | None
     content_type: str | None
     user: str | None
+    auth_type: str | None
     mtime: int | None
     info: os.stat_result | None
     headers_in: Any
@@ -50,9 +51,6 @@ class View(Protocol):
 
     def now(self) -> float:
         """Seconds since the epoch."""
-
-    def auth_type(self) -> str | None:
-        """AuthType (ap_auth_type)."""
 
     def remote_host(self) -> str:
         """The client's name where look-ups are on, else its address."""

@@ -13,11 +13,11 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import CommandState
 from whimbrel.config.model import Layer
 from whimbrel.directives.command import Command
-from whimbrel.errors import ConfigError
+from whimbrel.expr.errors import EvalError
 from whimbrel.modules.core.access22 import escape_quotes
-from whimbrel.modules.core.strings import NotAString, Template, parse
 from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import setting
+from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
 # authn_status
@@ -108,12 +108,13 @@ class AuthnCoreSettings:
     auth_name: Template | None = setting(None)
 
 
-def compile_text(written: str, refusal: str) -> Template:
-    """A string expression; raises ConfigError with *refusal* and what is wrong."""
+def _evaluated(value: Template, r: Request, name: str, code: str) -> str | None:
+    """The string for this request; None, logged, where it can't be evaluated."""
     try:
-        return parse(written)
-    except NotAString as problem:
-        raise ConfigError(f"{refusal}: {problem}") from None
+        return value.text(r, "authn_core")
+    except EvalError as problem:
+        r.log("error", f"{name} expression could not be evaluated: {problem.reason}", code=code, module="authn_core")
+        return None
 
 
 def auth_type(scope: Scope) -> Callable[[Request], str | None]:
@@ -126,13 +127,13 @@ def auth_type(scope: Scope) -> Callable[[Request], str | None]:
         return lambda r: None
     constant = value.fixed
     if constant is None:
-        return lambda r: _not_none(value.text(r))
+        return lambda r: _not_none(_evaluated(value, r, "AuthType", "AH02834"))
     fixed = _not_none(constant)
     return lambda r: fixed
 
 
-def _not_none(kind: str) -> str | None:
-    return None if kind.lower() == "none" else kind
+def _not_none(kind: str | None) -> str | None:
+    return None if kind is None or kind.lower() == "none" else kind
 
 
 def auth_name(scope: Scope) -> Callable[[Request], str | None]:
@@ -145,7 +146,11 @@ def auth_name(scope: Scope) -> Callable[[Request], str | None]:
         return lambda r: None
     constant = value.fixed
     if constant is None:
-        return lambda r: escape_quotes(value.text(r))
+        def evaluated(r: Request) -> str | None:
+            name = _evaluated(value, r, "AuthName", "AH02835")
+            return None if name is None else escape_quotes(name)
+
+        return evaluated
     fixed = escape_quotes(constant)
     return lambda r: fixed
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
+from whimbrel.expr.errors import EvalError
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
@@ -24,15 +25,14 @@ from whimbrel.modules.auth_api import (
     AuthnProvider,
     auth_name,
     auth_type,
-    compile_text,
 )
-from whimbrel.modules.core.strings import Template
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.setters import set_flag
 from whimbrel.octets import raw, text
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.expressions import Template, plain, read_string
 from whimbrel.request.record import Request
 
 _MODULE = "auth_basic"
@@ -55,16 +55,16 @@ def add_provider(cmd: Command, record: AuthBasicSettings, words: list[str]) -> N
     record.providers = [*known, find_provider(cmd, words[0])]
 
 
-def set_fake(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+def set_fake(cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
     """AuthBasicFake: off, or expressions for user and password."""
     if words[0].lower() == "off":
         record.fake = None
         return
-    user = compile_text(words[0], f"Could not parse fake username expression '{words[0]}'")
+    user = read_string(cmd, words[0], f"Could not parse fake username expression '{words[0]}'")
     if len(words) == 1:
-        record.fake = (user, Template(("password",)))
+        record.fake = (user, plain("password"))
         return
-    record.fake = (user, compile_text(words[1], f"Could not parse fake password expression associated to user '{words[0]}'"))
+    record.fake = (user, read_string(cmd, words[1], f"Could not parse fake password expression associated to user '{words[0]}'"))
 
 
 def set_digest(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
@@ -204,10 +204,21 @@ def make_fake(scope: Scope) -> Made | None:
     user, password = fake
 
     def set_header(r: Request) -> Answer:
-        name = user.text(r)
-        if not name:
-            return DECLINED
-        r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(f"{name}:{password.text(r)}"))))
+        values = []
+        for template, what, failed, empty in ((user, "user", "AH02455", "AH02458"), (password, "password", "AH02456", "AH02459")):
+            try:
+                value = template.text(r, _MODULE)
+            except EvalError as problem:
+                line = f"AuthBasicFake: could not evaluate {what} expression for URI '{r.uri}': {problem.reason}"
+                r.log("error", line, code=failed, module=_MODULE)
+                return 500
+            if not value:
+                name = "username" if what == "user" else what
+                r.log("info", f"AuthBasicFake: empty {name} expression for URI '{r.uri}', ignoring", code=empty, module=_MODULE)
+                r.headers_in.unset("Authorization")
+                return DECLINED
+            values.append(value)
+        r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(":".join(values)))))
         return OK
 
     return Made(set_header)

@@ -21,7 +21,6 @@ from whimbrel.modules.auth_api import (
     AuthnProvider,
     auth_name,
     auth_type,
-    compile_text,
     state_of,
     under,
     without_behaviour,
@@ -30,6 +29,7 @@ from whimbrel.modules.setters import global_only
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.expressions import read_string
 from whimbrel.request.record import Request
 
 
@@ -43,7 +43,7 @@ class AuthnCoreServer:
 def set_text(field: str) -> Callable[[Command, AuthnCoreSettings, list[str]], None]:
     """A setter that keeps a string expression."""
     def apply(cmd: Command, record: AuthnCoreSettings, words: list[str]) -> None:
-        setattr(record, field, compile_text(words[0], f"Cannot parse expression '{words[0]}' in {cmd.name}"))
+        setattr(record, field, read_string(cmd, words[0], f"Cannot parse expression '{words[0]}' in {cmd.name}"))
 
     return apply
 

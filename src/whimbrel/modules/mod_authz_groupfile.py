@@ -14,13 +14,13 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
 from whimbrel.modules.auth_files import AuthFile, Groups, Unreadable, group_file
 from whimbrel.modules.core.access22 import applying, requirements
-from whimbrel.modules.core.strings import Template
-from whimbrel.modules.mod_authz_core.providers import require_text, require_words
+from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting
+from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
 _NONE: frozenset[str] = frozenset()
@@ -65,7 +65,10 @@ def make_group(scope: Scope, _args: str, names: Template) -> Check:
         groups = _groups_of_user(r, file, ("AH01664", "AH01665"))
         if not groups:
             return DENIED
-        wanted = frozenset(w.lower() for w in require_words(names.text(r))) if fixed is None else fixed
+        wanted = fixed
+        if wanted is None:
+            text = expanded(r, names, "authz_groupfile", "group", "AH02592")
+            wanted = frozenset() if text is None else frozenset(w.lower() for w in require_words(text))
         return GRANTED if groups & wanted else DENIED
 
     return Check(check, _READS)

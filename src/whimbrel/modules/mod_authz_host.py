@@ -14,11 +14,11 @@ from whimbrel.modules.allow_deny import AllowDenySettings, compile_denied, direc
 from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check
 from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.core.access22 import auth_required, satisfies
-from whimbrel.modules.core.strings import Template
-from whimbrel.modules.mod_authz_core.providers import require_text, require_words
+from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.networks import BadAddress, Networks, numeric_address, parse_written
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
+from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
 
@@ -51,7 +51,8 @@ def make_host(_scope: Scope, args: str, domains: Template) -> Check:
             r.log("error", f"access check of '{args}' to {r.uri} failed, reason: unable to get the remote host name", code="AH01753",
                   module="authz_host")
             return DENIED
-        return GRANTED if any(in_domain(domain, name) for domain in require_words(domains.text(r))) else DENIED
+        text = expanded(r, domains, "authz_host", "host", "AH02593")
+        return GRANTED if text is not None and any(in_domain(domain, name) for domain in require_words(text)) else DENIED
 
     return Check(check, Reads.CLIENT | Reads.OUTSIDE | Reads.HEAD, waits=True)
 
@@ -61,7 +62,8 @@ def make_forward_dns(_scope: Scope, _args: str, names: Template) -> Check:
     async def check(r: Request) -> int:
         own = numeric_address(client_address(r))
         r.outside()
-        for name in require_words(names.text(r)):
+        text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
+        for name in require_words(text or ""):
             if own in map(numeric_address, await r.engine.runtime.addresses_of(name)):
                 return GRANTED
         return DENIED

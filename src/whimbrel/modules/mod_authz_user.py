@@ -11,12 +11,12 @@ from typing import Any
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
 from whimbrel.modules.core.access22 import applying, requirements
-from whimbrel.modules.core.strings import Template
-from whimbrel.modules.mod_authz_core.providers import require_text, require_words
+from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.setters import set_flag
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting
+from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
 
@@ -31,7 +31,13 @@ def make_user(_scope: Scope, _args: str, names: Template) -> Check:
     """The users named."""
     constant = names.fixed
     if constant is None:
-        return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in require_words(names.text(r)) else DENIED)
+        def check(r: Request) -> int:
+            if r.user is None:
+                return DENIED_NO_USER
+            text = expanded(r, names, "authz_user", "user", "AH02594")
+            return GRANTED if text is not None and r.user in require_words(text) else DENIED
+
+        return Check(check, names.reads)
     known = frozenset(require_words(constant))
     return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else DENIED)
 

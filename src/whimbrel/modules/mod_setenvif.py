@@ -15,11 +15,15 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
+from whimbrel.expr.compile import Condition as Test
+from whimbrel.expr.errors import EvalError
+from whimbrel.expr.evaluation import NOTHING_YET
 from whimbrel.modules.patterns import Substitution, compiled
 from whimbrel.regex import Regex
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, Answer
 from whimbrel.registry.settings import appended, setting
+from whimbrel.request.expressions import matched, read_condition, reads_of
 
 
 @dataclass(slots=True)
@@ -27,7 +31,8 @@ class Condition:
     """One line: which part of the request, what it must match, which variables that sets.
 
     *text* is a pattern without special characters, found by plain search (values are then taken as they are written), else
-    *regex* is set.  *names* is the expression for header names where *attribute* is none.  A variable is (name, value) or (name, None) to remove it.
+    *regex* is set.  *names* is the expression for header names where *attribute* is none.  *test* is the condition of a
+    SetEnvIfExpr line.  A variable is (name, value) or (name, None) to remove it.
     """
 
     attribute: str
@@ -37,6 +42,7 @@ class Condition:
     names: Regex | None = None
     variables: list[tuple[str, str | None]] = field(default_factory=list)
     ampersand: bool = False
+    test: Test | None = None
 
 
 @dataclass(slots=True)
@@ -78,13 +84,15 @@ def browser_match(ignore_case: bool) -> Any:
 
 
 def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
-    """Needs the expression language, which is not here: the start is refused."""
+    """SetEnvIfExpr condition variable..."""
     expression, rest = getword(args[0])
     if not expression:
         raise ConfigError(f"Missing expression for {cmd.name}")
-    if not getword(rest)[0]:
-        raise ConfigError(f"Missing envariable expression for {cmd.name}")
-    raise ConfigError(f"{cmd.name} is not supported here")
+    test = read_condition(cmd, expression, f'Could not parse expression "{expression}"')
+    one = Condition("", None, "", False, test=test)
+    record: Any = cmd.folder(SetEnvIfFolder) if cmd.path else cmd.server(SetEnvIfServer)
+    record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), one]
+    _add_variables(cmd, one, rest)
 
 
 def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
@@ -196,12 +204,13 @@ def _matcher(one: Condition) -> Callable[[str], Any]:
 class _Step:
     """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands."""
 
-    __slots__ = ("matches", "same", "source", "variables")
+    __slots__ = ("matches", "same", "source", "test", "variables")
 
     def __init__(self, one: Condition, source: Source, same: bool) -> None:
-        self.source, self.same, self.matches = source, same, _matcher(one)
+        self.source, self.same, self.matches, self.test = source, same, _matcher(one), one.test
+        plain = one.regex is None and one.test is None
         self.variables: list[tuple[str, str | Substitution | None]] = [
-            (name, value if value is None or one.regex is None else Substitution(value, ampersand=one.ampersand)) for name, value in one.variables
+            (name, value if value is None or plain else Substitution(value, ampersand=one.ampersand)) for name, value in one.variables
         ]
 
     def set(self, env: dict[str, str], found: Any) -> None:
@@ -209,7 +218,19 @@ class _Step:
             if value is None:
                 env.pop(name, None)
             elif name:
-                env[name] = value if isinstance(value, str) else value.apply(found)
+                env[name] = value if isinstance(value, str) else value.apply(found) if found is not None else value.text
+
+
+def _nothing(_r: Any) -> str | None:
+    return None
+
+
+def _tested(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
+    """Whether a condition holds, and the match that ``$0`` to ``$9`` then stand for: its own, else the last one of the lines before it (*last*)."""
+    try:
+        return matched(r, test, "setenvif", last)
+    except EvalError:
+        return False, last
 
 
 def _make(conditions: list[Condition]) -> Made | None:
@@ -218,17 +239,23 @@ def _make(conditions: list[Condition]) -> Made | None:
     steps: list[_Step] = []
     reads, before = Reads.NOTHING, ""
     for one in conditions:
-        source, depends = _source(one)
+        source, depends = (_nothing, reads_of(one.test.reads)) if one.test is not None else _source(one)
         steps.append(_Step(one, source, one.attribute.lower() == before))
         reads, before = reads | depends, one.attribute.lower()
 
     def set_variables(r: Any) -> Answer:
-        value, env = "", r.env
+        value, env, last = "", r.env, NOTHING_YET
         for step in steps:
+            if step.test is not None:
+                true, last = _tested(r, step.test, last)
+                if true:
+                    step.set(env, last)
+                continue
             if not step.same:
                 value = step.source(r) or ""
             found = step.matches(value)
             if found:
+                last = last if found is True else found
                 step.set(env, found)
         return DECLINED
 

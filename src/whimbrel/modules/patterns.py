@@ -19,9 +19,10 @@ class Substitution:
     In 2.2 an unescaped ``&`` stands for the whole match too.
     """
 
-    __slots__ = ("pieces", "plain")
+    __slots__ = ("pieces", "plain", "text")
 
     def __init__(self, text: str, *, ampersand: bool = False) -> None:
+        self.text = text
         self.pieces: list[str | int] = []
         for match in (_PIECE_22 if ampersand else _PIECE_24).finditer(text):
             number = match[1]

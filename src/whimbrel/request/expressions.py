@@ -16,7 +16,7 @@ from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
 from whimbrel.expr.compile import Condition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
-from whimbrel.expr.evaluation import Evaluation
+from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
 from whimbrel.expr.library import CLIENT, OUTSIDE, TIME
 from whimbrel.regex import Found
 from whimbrel.registry.module import Reads
@@ -120,7 +120,7 @@ class Template:
     def __init__(self, string: StringExpr) -> None:
         self.string, self.fixed, self.reads = string, string.fixed, reads_of(string.reads)
 
-    def text(self, r: Request, module: str = "core", found: Found | None = None) -> str:
+    def text(self, r: Request, module: str = "core", found: Found | None = NOTHING_YET) -> str:
         """The string for this request, *found* giving ``$0`` to ``$9``; raises EvalError, logged in the name of *module*."""
         if self.fixed is not None:
             return self.fixed
@@ -170,9 +170,9 @@ def holds(r: Request, condition: Condition, module: str = "core") -> bool:
     return matched(r, condition, module)[0]
 
 
-def matched(r: Request, condition: Condition, module: str = "core") -> tuple[bool, Found | None]:
-    """`holds`, and the last match, for ``$0`` to ``$9`` in what follows."""
-    evaluation = Evaluation(RequestView(r, module))
+def matched(r: Request, condition: Condition, module: str = "core", found: Found | None = NOTHING_YET) -> tuple[bool, Found | None]:
+    """`holds`, and the last match (*found* where the condition makes none), for ``$0`` to ``$9`` in what follows."""
+    evaluation = Evaluation(RequestView(r, module), found)
     try:
         result = condition.test(evaluation)
     except EvalError as problem:

@@ -68,15 +68,16 @@ def _matched(r: Request, regex: Regex, subject: str) -> bool:
 def if_walk(r: Request) -> None:
     """Lay the <If>, <ElseIf> and <Else> sections whose turn it is over the request's settings."""
     sections = r.plan.folder(CoreFolder).ifs
-    if sections:
-        found = _chains(r, sections, None)
-        if found is not None:
-            r.plan = r.plan.plus(found)
+    found: Layer | None = None
+    while sections:
+        found, sections = _chains(r, sections, found)
+    if found is not None:
+        r.plan = r.plan.plus(found)
 
 
-def _chains(r: Request, sections: list[Section], found: Layer | None) -> Layer | None:
-    """*found* with, of each chain that begins with <If>, the first section that is true, and those that stand in it."""
-    taken = False
+def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[Layer | None, list[Section]]:
+    """*found* with the first true section of each chain that begins with <If>; and what stands in these, whose turn comes after them all."""
+    taken, inside = False, []
     for section in sections:
         if section.kind is not SectionKind.IF and taken:
             continue
@@ -85,8 +86,8 @@ def _chains(r: Request, sections: list[Section], found: Layer | None) -> Layer |
             found = r.engine.world.joined(found, section.layer)
             inner = section.layer.records.get(CoreFolder)
             if inner is not None and inner.ifs is not UNSET:
-                found = _chains(r, inner.ifs, found)
-    return found
+                inside += inner.ifs
+    return found, inside
 
 
 def _true(r: Request, test: Condition) -> bool:

@@ -10,8 +10,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.log import allows
-from whimbrel.modules.core.strings import check_expression
 from whimbrel.modules.setters import not_in_limit22, own, set_flag, set_lower, set_text
+from whimbrel.request.expressions import read_string
 
 
 def set_default_charset(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
@@ -36,10 +36,7 @@ def set_handler(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     if text is None:
         conf.handler, conf.handler_expr = word.lower(), None
         return
-    problem = check_expression(text)
-    if problem:
-        raise ConfigError(f"Can't parse expression : {problem}")
-    conf.handler, conf.handler_expr = None, text
+    conf.handler, conf.handler_expr = None, read_string(cmd, text, "Can't parse expression ")
 
 
 def add_filter_by_type(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:

@@ -13,9 +13,10 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Where
 from whimbrel.errors import ConfigError
+from whimbrel.expr.errors import EvalError
 from whimbrel.http.status import known
-from whimbrel.modules.core.strings import NotAString, Template, parse
 from whimbrel.modules.setters import atoi, not_in_limit22, own
+from whimbrel.request.expressions import Template, read_string
 from whimbrel.request.record import Request
 
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]+:")
@@ -30,9 +31,13 @@ class DocumentTemplate:
     mark: str
     template: Template
 
-    def text(self, r: Request) -> str:
-        """The document for this request."""
-        return self.mark + self.template.text(r)
+    def text(self, r: Request) -> str | None:
+        """The document for this request; None, so that the canned page is sent, where it can't be evaluated."""
+        try:
+            return self.mark + self.template.text(r)
+        except EvalError as problem:
+            r.log("error", f"core: ErrorDocument: can't evaluate require expression: {problem.reason}", code="AH02841")
+            return None
 
 
 def set_error_document(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
@@ -48,20 +53,16 @@ def set_error_document(cmd: Command, conf: CoreFolder, words: list[str]) -> None
         return
     mark = "" if remote or document.startswith("/") else '"'
     documents = own(conf, "error_documents", dict)
-    conf.error_documents = {**documents, status: _kept(document, mark, old=old)}
+    conf.error_documents = {**documents, status: _kept(cmd, document, mark, old=old)}
 
 
-def _kept(document: str, mark: str, *, old: bool) -> str | DocumentTemplate | None:
+def _kept(cmd: Command, document: str, mark: str, *, old: bool) -> str | DocumentTemplate | None:
     if mark and document.lower() == "default":
         return None
     if old:
         return mark + document
-    try:
-        template = parse(document)
-    except NotAString as problem:
-        raise ConfigError(f"Cannot parse expression in ErrorDocument: {problem}") from None
-    fixed = template.fixed
-    return DocumentTemplate(mark, template) if fixed is None else mark + fixed.partition("\0")[0]
+    template = read_string(cmd, document, "Cannot parse expression in ErrorDocument")
+    return DocumentTemplate(mark, template) if template.fixed is None else mark + template.fixed
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (

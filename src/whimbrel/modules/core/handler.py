@@ -12,16 +12,17 @@ from stat import S_ISDIR, S_ISREG
 from typing import Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.expr.errors import EvalError
 from whimbrel.http.conditional import Condition, meets_conditions
 from whimbrel.http.dates import format_http
 from whimbrel.modules.core.etag import MICROSECONDS, make_etag
 from whimbrel.modules.core.methods import DELIVERED, options
-from whimbrel.modules.core.strings import Template, parse
 from whimbrel.octets import raw
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.body import FilePart
+from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
 IN_MEMORY: Final = 64 * 1024
@@ -95,7 +96,7 @@ def make_override_type(scope: Scope) -> Made | None:
     conf = scope.folder(CoreFolder)
     forced = None if conf.forced_type in (None, "none") else conf.forced_type
     handler = None if conf.handler in (None, "none") else conf.handler
-    template = parse(conf.handler_expr) if conf.handler_expr is not None else None
+    template: Template | None = conf.handler_expr
     accept = conf.accept_path_info
     if forced is None and handler is None and template is None and accept == 2:
         return None
@@ -103,7 +104,11 @@ def make_override_type(scope: Scope) -> Made | None:
     def override(r: Request) -> Answer:
         if forced is not None:
             r.content_type = forced
-        wanted = handler if template is None else _expanded(template, r)
+        try:
+            wanted = handler if template is None else _expanded(template, r)
+        except EvalError as problem:
+            r.log("error", f"Can't evaluate handler expression: {problem.reason}", code="AH03154")
+            return 500
         if wanted is not None:
             r.handler = wanted
         if r.used_path_info == 2:

@@ -20,6 +20,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Not, check_context
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.settings import UNSET
+from whimbrel.request.expressions import read_condition
 
 
 def container_text(command: Command, words: list[str]) -> str:
@@ -152,12 +153,14 @@ def _canonical(path: str) -> str:
 
 # <If> --------------------------------------------------------------------------------------------
 def conditional(kind: SectionKind) -> Callable[[Command, CoreFolder, list[str]], None]:
-    """The setter of <If>, <ElseIf> or <Else>; the condition is kept as text."""
+    """The setter of <If>, <ElseIf> or <Else>; the condition is compiled at once."""
     def apply(command: Command, outer: CoreFolder, words: list[str]) -> None:
         state = state_of(command)
         check_context(command, Not.LIMIT)
         condition, rest = _condition(command, kind, words)
         section = Section(kind, "*If", Layer(kind, state.node.place), condition=condition)
+        if kind is not SectionKind.ELSE:
+            section.test = read_condition(command, condition, "Cannot parse condition clause")
         state.execute_in(section.layer, "*If", None if state.in_htaccess else IN_SECTION)
         before = [] if outer.ifs is UNSET else outer.ifs
         if kind is not SectionKind.IF and (not before or before[-1].kind is SectionKind.ELSE):

@@ -11,10 +11,13 @@ from typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.words import words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import DENIED, GENERAL_ERROR, GRANTED, AuthzProvider, Check, compile_text, environment, state_of, without_behaviour
-from whimbrel.modules.core.strings import Template
+from whimbrel.expr.compile import Condition
+from whimbrel.expr.errors import EvalError
+from whimbrel.expr.library import USER
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, Check, environment, state_of
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Provider, Reads, Scope
+from whimbrel.request.expressions import Template, holds, read_condition, read_string, reads_of
 from whimbrel.request.record import Request
 
 
@@ -24,9 +27,18 @@ def require_words(text: str) -> list[str]:
     return found[:found.index("")] if "" in found else found
 
 
-def require_text(_cmd: Command, args: str) -> Template:
+def require_text(cmd: Command, args: str) -> Template:
     """The arguments as a string expression, for providers that expand variables on each request."""
-    return compile_text(args, "Cannot parse expression in require line")
+    return read_string(cmd, args, "Cannot parse expression in require line")
+
+
+def expanded(r: Request, names: Template, module: str, what: str, code: str) -> str | None:
+    """The text of a `require_text` for this request; None, logged, where it can't be evaluated."""
+    try:
+        return names.text(r, module)
+    except EvalError as problem:
+        r.log("error", f"{module} authorize: require {what}: Can't evaluate require expression: {problem.reason}", code=code, module=module)
+        return None
 
 
 def parse_all(_cmd: Command, args: str) -> bool:
@@ -68,11 +80,25 @@ def make_method(_scope: Scope, _args: str, mask: int) -> Check:
     return Check(check)
 
 
-def parse_expr(cmd: Command, args: str) -> None:
-    """Stop the start (and let nobody in from .htaccess): expressions have no behaviour here, their syntax is not looked at."""
-    if not args.strip(' "'):
-        raise ConfigError("Cannot parse expression in require line: syntax error, unexpected $end")
-    without_behaviour(cmd, "mod_authz_core.c")
+def parse_expr(cmd: Command, args: str) -> Condition:
+    """The condition; quotes around all of it are dropped, nothing in it is unescaped."""
+    if len(args) > 1 and args[0] == args[-1] == '"':
+        args = args[1:-1]
+    return read_condition(cmd, args, "Cannot parse expression in require line")
+
+
+def make_expr(_scope: Scope, _args: str, condition: Condition) -> Check:
+    """Requests for which the condition holds; one that asks for the user may hold once there is one."""
+    refusal = DENIED_NO_USER if USER in condition.reads else DENIED
+
+    def check(r: Request) -> int:
+        try:
+            return GRANTED if holds(r, condition, "authz_core") else refusal
+        except EvalError as problem:
+            r.log("error", f"Error evaluating expression in 'Require expr': {problem.reason}", code="AH02320", module="authz_core")
+            return GENERAL_ERROR
+
+    return Check(check, reads_of(condition.reads))
 
 
 def refuse(why: str) -> Callable[[Scope, str, Any], Check]:
@@ -88,5 +114,5 @@ PROVIDERS = (
     Provider("authz", "all", AuthzProvider(make_all, parse_all)),
     Provider("authz", "env", AuthzProvider(make_env)),
     Provider("authz", "method", AuthzProvider(make_method, parse_method)),
-    Provider("authz", "expr", AuthzProvider(refuse("Require expr has no behaviour here"), parse_expr)),
+    Provider("authz", "expr", AuthzProvider(make_expr, parse_expr)),
 )

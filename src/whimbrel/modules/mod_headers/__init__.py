@@ -58,10 +58,14 @@ def make_insert(scope: Scope) -> Made | None:
         return None
 
     def change(r: Any) -> None:
+        handler = r.handler
+        if handler is None:  # httpd's filters run while the handler does, which then goes by the name of the type
+            r.handler = (r.content_type or "").split(";", 1)[0].strip() or "default-handler"
         if always is not None:
             always(r.err_headers_out, r)
         if success is not None:
             success(r.headers_out, r)
+        r.handler = handler
 
     return Made(_inserting(change))
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from whimbrel.expr.errors import EvalError
 from whimbrel.http.headers import Headers
 from whimbrel.modules.mod_headers.lines import Line
 from whimbrel.modules.mod_setenvif import env_value
 from whimbrel.modules.patterns import Substitution
+from whimbrel.request.expressions import holds
 
 
 def _text(line: Line, r: Any) -> str:
@@ -105,7 +107,15 @@ _DO: dict[str, Callable[[Line, Headers, Any], None]] = {
 }
 
 
-def _holds(condition: str, r: Any) -> bool:
+def _holds(line: Line, r: Any) -> bool:
+    """Whether the line's condition is true; one that can't be evaluated does not count."""
+    if line.test is not None:
+        try:
+            return holds(r, line.test, "headers")
+        except EvalError as problem:
+            r.log("error", f"Failed to evaluate expression ({problem.reason}) - ignoring", code="AH01501", module="headers")
+            return True
+    condition = line.condition
     if condition.startswith("!"):
         return env_value(r, condition[1:]) is None
     return env_value(r, condition) is not None
@@ -113,13 +123,13 @@ def _holds(condition: str, r: Any) -> bool:
 
 def compile_lines(lines: list[Line], early: bool) -> Callable[[Headers, Any], None] | None:
     """One function for all lines of one time; None when there are none."""
-    steps = [(_DO[line.action], line) for line in lines if line.early == early]
+    steps = [(_DO[line.action], line, not line.condition and line.test is None) for line in lines if line.early == early]
     if not steps:
         return None
 
     def run(headers: Headers, r: Any) -> None:
-        for do, line in steps:
-            if not line.condition or _holds(line.condition, r):
+        for do, line, unconditional in steps:
+            if unconditional or _holds(line, r):
                 if line.timed:
                     r.outside()
                 do(line, headers, r)

@@ -11,10 +11,13 @@ from typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
+from whimbrel.expr.compile import Condition
+from whimbrel.expr.errors import EvalError
 from whimbrel.modules.mod_setenvif import env_value
 from whimbrel.modules.patterns import compiled
 from whimbrel.regex import Regex
 from whimbrel.registry.settings import appended, setting
+from whimbrel.request.expressions import read_condition, read_string
 
 Item = str | Callable[[Any], str]
 
@@ -24,7 +27,7 @@ class Line:
     """One Header or RequestHeader line.
 
     *value* are the constant pieces and items of the value (for edit of the replacement), *regex* belongs to edit and echo.  *condition* is an
-    environment variable, ``!`` before it turns it round; "" means always.
+    environment variable, ``!`` before it turns it round; "" means always.  *test* is the condition of an ``expr=`` clause.
     """
 
     action: str
@@ -35,6 +38,7 @@ class Line:
     early: bool = False
     timed: bool = False
     ampersand: bool = False
+    test: Condition | None = None
 
 
 @dataclass(slots=True)
@@ -149,10 +153,11 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
         regex = compiled(cmd, value or "", "Header edit regex could not be compiled")
     elif action == "echo":
         regex = compiled(cmd, name, "Header echo regex could not be compiled")
-    condition, early = _clause(cmd, clause)
+    test = _test(cmd, clause)
+    condition, early = ("", False) if test is not None else _clause(cmd, clause)
     source = replacement if regex is not None else value
     items, timed = _value(cmd, source or "")
-    return Line(action, name.partition(":")[0], items, regex, condition, early, timed, cmd.dialect.version < (2, 4))
+    return Line(action, name.partition(":")[0], items, regex, condition, early, timed, cmd.dialect.version < (2, 4), test)
 
 
 def _sorted_words(action: str, words: list[str | None], for_answer: bool) -> tuple[str | None, str | None, str | None]:
@@ -177,6 +182,12 @@ def _sorted_words(action: str, words: list[str | None], for_answer: bool) -> tup
     return value, replacement, clause
 
 
+def _test(cmd: Command, clause: str | None) -> Condition | None:
+    if clause is None or not clause.lower().startswith("expr=") or cmd.dialect.version < (2, 4):
+        return None
+    return read_condition(cmd, clause[5:], "Can't parse envclause/expression")
+
+
 def _clause(cmd: Command, clause: str | None) -> tuple[str, bool]:
     """(condition, early) of the last word."""
     if clause is None:
@@ -190,8 +201,6 @@ def _clause(cmd: Command, clause: str | None) -> tuple[str, bool]:
         return clause[4:], False
     if cmd.dialect.version < (2, 4):
         raise ConfigError("error: envclause should be in the form env=envar")
-    if low.startswith("expr="):
-        raise ConfigError("Can't parse envclause/expression: expressions are not supported here")
     raise ConfigError(f"Unknown parameter: {clause}")
 
 
@@ -199,5 +208,21 @@ def _value(cmd: Command, text: str) -> tuple[tuple[Item, ...], bool]:
     if cmd.dialect.version < (2, 4):
         return parse_format(text, _ITEMS_22)
     if text.startswith("expr="):
-        raise ConfigError("Can't parse value expression : expressions are not supported here")
+        return (_expression(cmd, text[5:]),), False
     return parse_format(text, _ITEMS_24)
+
+
+def _expression(cmd: Command, text: str) -> Item:
+    """The item that is an ``expr=`` value; nothing where it can't be evaluated."""
+    template = read_string(cmd, text, "Can't parse value expression ")
+    if template.fixed is not None:
+        return template.fixed
+
+    def value(r: Any) -> str:
+        try:
+            return template.text(r, "headers")
+        except EvalError as problem:
+            r.log("error", f"Can't evaluate value expression: {problem.reason}", code="AH02557", module="headers")
+            return ""
+
+    return value

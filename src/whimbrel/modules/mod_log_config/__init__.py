@@ -14,9 +14,11 @@ from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError, Place, StartError
+from whimbrel.expr.compile import compile_condition
+from whimbrel.expr.errors import ExprError
 from whimbrel.modules.core.log import folder_problem, log_sink
 from whimbrel.modules.mod_log_config.items import KINDS, ItemKind
-from whimbrel.modules.mod_log_config.writer import Condition, KindOf, LogWriter, Piece, parse_format
+from whimbrel.modules.mod_log_config.writer import Condition, ExprCondition, KindOf, LogWriter, Piece, parse_format
 from whimbrel.modules.setters import global_only, own, set_flag
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import LOG_TRANSACTION, OK, Answer
@@ -36,7 +38,7 @@ class AccessLog:
     place: Place
     format: str | None
     items: tuple[Piece, ...]
-    condition: Condition | None = None
+    condition: Condition | ExprCondition | None = None
     everywhere: bool = False
 
 
@@ -88,7 +90,7 @@ def _add(cmd: Command, conf: LogServer, written: str, form: str | None, conditio
     conf.logs = [*own(conf, "logs", list), log]
 
 
-def _condition(cmd: Command, text: str) -> Condition:
+def _condition(cmd: Command, text: str) -> Condition | ExprCondition:
     low = text.lower()
     if low.startswith("env="):
         name = text[4:]
@@ -98,7 +100,10 @@ def _condition(cmd: Command, text: str) -> Condition:
     if low.startswith("expr=") and cmd.dialect.version >= (2, 4):
         if not text[5:]:
             raise ConfigError("missing condition")
-        raise ConfigError(f"expr= conditions are not supported yet: '{text[5:]}'")
+        try:
+            return ExprCondition(compile_condition(text[5:], lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"))
+        except ExprError as problem:
+            raise ConfigError(problem.reason) from None
     raise ConfigError("error in condition clause")
 
 

@@ -9,8 +9,11 @@ from typing import Any
 
 from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError
+from whimbrel.expr.compile import Condition as Expression
+from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
 from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, remote_host, request_time
+from whimbrel.request.expressions import holds
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
@@ -115,6 +118,22 @@ class Condition:
         return (self.name in original.env) is not self.negated
 
 
+@dataclass(frozen=True, slots=True)
+class ExprCondition:
+    """``expr=condition`` of a CustomLog (2.4)."""
+
+    test: Expression
+
+    def holds(self, original: Any) -> bool:
+        """Whether the line is written: not where the condition can't be evaluated."""
+        try:
+            return holds(original, self.test, "log_config")
+        except EvalError as problem:
+            original.log("warn", f"Error evaluating log condition: {problem.reason}", code="AH00644", module="log_config")
+            original.outside()
+            return False
+
+
 def first_request(r: Any) -> Any:
     """The request as it came in."""
     while r.prev is not None:
@@ -164,7 +183,7 @@ class LogWriter:
 
     __slots__ = ("_second", "condition", "items", "sink")
 
-    def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | None = None) -> None:
+    def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
         self._second = SecondText()
 
