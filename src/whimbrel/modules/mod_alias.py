@@ -6,13 +6,14 @@ Manual: mod/mod_alias.html.  Server-level redirects and aliases are asked when t
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
+from whimbrel.config.execute import root_relative
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
+from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.patterns import Substitution, compiled, is_url
 from whimbrel.modules.setters import Not, atoi, check_context, set_flag
@@ -20,6 +21,7 @@ from whimbrel.regex import Regex
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, Answer
 from whimbrel.registry.settings import prepended, setting
+from whimbrel.request.expressions import Template, read_string
 
 REGEX_REASON = "Regular expression could not be compiled."
 
@@ -56,8 +58,8 @@ class AliasFolder:
     """
 
     redirects: list[Mapping] = setting(make=list, merge=prepended)
-    alias: tuple[str, str, str | None] | None = setting(None)
-    redirect: tuple[int, str | None] | None = setting(None)
+    alias: tuple[Template, str, str | None] | None = setting(None)
+    redirect: tuple[int, Template | None] | None = setting(None)
     relative: bool = setting(False)
     preserve: bool = setting(False)
 
@@ -75,20 +77,13 @@ def _absolute(cmd: Command, path: str) -> str:
     return full + "/" if path.endswith("/") and not full.endswith("/") else full
 
 
-def _literal(text: str, what: str) -> str:
-    """The value of an expression string that has nothing to evaluate; others can't be served yet."""
-    if re.search(r"%\{|\$\d|\\", text):
-        raise ConfigError(f"Cannot parse {what} expression '{text}': expressions are not supported here")
-    return text
-
-
 def _alias_setter(handler: str | None) -> Any:
     def alias(cmd: Command, conf: AliasFolder, args: list[str]) -> None:
         if len(args) == 1 and not cmd.path:
             raise ConfigError("Alias must have two arguments when used globally")
         if len(args) == 1:
             check_context(cmd, Not.DIRECTORY | Not.FILES)
-            cmd.folder(AliasFolder).alias = (_absolute(cmd, _literal(args[0], "alias")), cmd.path, handler)
+            cmd.folder(AliasFolder).alias = (read_string(cmd, args[0], f"Cannot parse alias expression '{args[0]}'"), cmd.path, handler)
             return
         if cmd.dialect.version >= (2, 4):
             check_context(cmd, Not.DIR_CONTEXT)
@@ -149,7 +144,8 @@ def _redirect_here(cmd: Command, status: int, rest: list[str]) -> None:
     """The form without URL path: everything in this section is redirected."""
     if not rest and 300 <= status < 400:
         raise ConfigError("URL to redirect to is missing")
-    cmd.folder(AliasFolder).redirect = (status, _literal(rest[0], "redirect") if rest else None)
+    url = read_string(cmd, rest[0], f"Cannot parse redirect expression '{rest[0]}'") if rest else None
+    cmd.folder(AliasFolder).redirect = (status, url)
 
 
 def _redirect_setter(status: int) -> Any:
@@ -238,10 +234,22 @@ def send_away(r: Any, status: int, url: str, relative: bool) -> Answer:
 
 
 # Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+def _send_all(r: Any, redirect: tuple[int, Template | None], relative: bool) -> Answer:
+    """The form without URL path; its URL is escaped once it is evaluated."""
+    status, template = redirect
+    if template is None:
+        return send_away(r, status, "", relative)
+    try:
+        return send_away(r, status, _escaped_url(template.text(r, "alias")), relative)
+    except EvalError as problem:
+        r.log("error", f"Can't evaluate redirect expression: {problem.reason}", code="AH02826", module="alias")
+        return 500
+
+
 def _make_redirects(conf: AliasFolder, redirects: list[Mapping]) -> Any:
     def go(r: Any) -> Answer:
         if conf.redirect is not None:
-            return send_away(r, conf.redirect[0], conf.redirect[1] or "", conf.relative)
+            return _send_all(r, conf.redirect, conf.relative)
         found = first_match(redirects, r.uri, True) if redirects else None
         return DECLINED if found is None else send_away(r, found[0].status, found[1], conf.relative)
 
@@ -262,34 +270,35 @@ def make_translate(scope: Scope) -> Made | None:
         if status != DECLINED:
             return status
         if conf.alias is not None:
-            return _map(r, _section_path(conf, r.uri), conf.alias[2], (conf.alias[1], conf.alias[0]))
+            return _map_all(r, conf.alias, conf.preserve)
         found = first_match(server.aliases, r.uri, False)
-        return DECLINED if found is None else _map(r, found[1], found[0].handler, _context(found[0], r.uri, found[1]))
+        return DECLINED if found is None else _map(r, found[1], found[0].handler, _context(found[0]))
 
     return Made(translate)
 
 
-def _section_path(conf: AliasFolder, uri: str) -> str:
-    """Where the one-argument form leads: one file for all, or under AliasPreservePath what follows the section's path."""
-    if conf.alias is None:
-        return uri
-    path, section, _handler = conf.alias
-    if conf.preserve:
-        size = alias_length(uri, section)
-        return path + uri[size:] if size > 0 else path
-    return path
+def _map_all(r: Any, alias: tuple[Template, str, str | None], preserve: bool) -> Answer:
+    """The one-argument form: one file for all, or under AliasPreservePath (*preserve*) what follows the section's path.
+
+    The file is taken from the server root, which is also what stands for an expression that can't be evaluated.
+    """
+    template, section, handler = alias
+    try:
+        path = template.text(r, "alias")
+    except EvalError as problem:
+        r.log("error", f"Can't evaluate alias expression: {problem.reason}", code="AH02825", module="alias")
+        path, preserve = "", False
+    size = alias_length(r.uri, section) if preserve else 0
+    full = path + r.uri[size:] if size > 0 else path
+    return _map(r, root_relative(r.engine.configuration.root, full), handler, (section, path) if size > 0 else None)
 
 
-def _context(one: Mapping, uri: str, path: str) -> tuple[str, str]:
-    """The URL path and the folder that the line puts together, as programs see them (CONTEXT_PREFIX)."""
-    if one.regex is None:
-        return one.fake, one.real or ""
-    found = one.regex.search(uri)
-    end = found.end() if found is not None else len(uri)
-    return uri[:end], path[:max(0, len(path) - len(uri) + end)]
+def _context(one: Mapping) -> tuple[str, str] | None:
+    """The URL path and the folder that the line puts together, as programs see them (CONTEXT_PREFIX); an expression has none."""
+    return (one.fake, one.real or "") if one.regex is None else None
 
 
-def _map(r: Any, path: str, handler: str | None, context: tuple[str, str]) -> Answer:
+def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> Answer:
     """The request stands for the file *path*."""
     r.filename, r.context = path, context
     if handler is not None:
