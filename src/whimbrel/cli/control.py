@@ -28,9 +28,8 @@ def before_start(configuration: Configuration, word: str) -> int | None:
     try:
         number = pidfile.read(path)
     except pidfile.BadPidFile:
-        cause = "(20014)Internal error" + (" (specific information not available)" if dialect.ah_codes else "")
         raise StartError(
-            coded(dialect, "AH00058", f"Error retrieving pid file {shown}", cause),
+            coded(dialect, "AH00058", f"Error retrieving pid file {shown}", "(20014)Internal error (specific information not available)"),
             coded(dialect, "AH00059", "Remove it before continuing if it is corrupted.")) from None
     running = number is not None and pidfile.alive(number)
     status = f"httpd (pid {number}{'' if running else '?'})" if number is not None else "httpd (no pid file)"
@@ -49,7 +48,7 @@ def before_start(configuration: Configuration, word: str) -> int | None:
             os.kill(number, _NUMBERS[word])
         return 0
     if word in ("restart", "graceful"):
-        sys.stdout.write("httpd not running, trying to start\n" * (2 if dialect.ah_codes else 1))
+        sys.stdout.write("httpd not running, trying to start\n" * 2)  # httpd comes by here twice, and so do scripts that read it
         sys.stdout.flush()
     return None
 

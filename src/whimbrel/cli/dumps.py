@@ -11,6 +11,7 @@ from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.vhost_dump import dump_vhosts
+from whimbrel.directives.node import Node
 from whimbrel.modules import ALL
 from whimbrel.modules.core.process import MUTEX_TYPES, Process
 
@@ -33,6 +34,8 @@ def asked(configuration: Configuration) -> str:
         out += loaded_modules(configuration)
     if "DUMP_INCLUDES" in names and new:
         out += includes(configuration)
+    if "DUMP_CONFIG" in names and new:
+        out += tree(configuration)
     return out
 
 
@@ -50,9 +53,38 @@ def loaded_modules(configuration: Configuration) -> str:
 
 
 def includes(configuration: Configuration) -> str:
-    """-t -D DUMP_INCLUDES: every file with the line that included it, further in for each level."""
-    lines = (f"{'  ' * (one.depth + 1)}({one.line}) {one.path}\n" for one in configuration.includes)
-    return "Included configuration files:\n" + "".join(lines)
+    """-t -D DUMP_INCLUDES: every file with the line that included it, further in for each level.
+
+    The main file has no such line: ``*``, or what an Include of -C has left there.
+    """
+    out, left = "Included configuration files:\n", "*"
+    for one in configuration.includes:
+        out += f"{'  ' * (one.depth + 1)}({one.line or left}) {one.path}\n"
+        left = str(one.line) if one.depth <= 1 else left
+    return out
+
+
+def tree(configuration: Configuration) -> str:
+    """-t -D DUMP_CONFIG: every directive that counts, with its file and line."""
+    out: list[str] = []
+    _write_nodes(configuration.tree, "", "", out)
+    return "".join(f"{line}\n" for line in out)
+
+
+def _write_nodes(nodes: list[Node], indent: str, file: str, out: list[str]) -> str:
+    """Append the lines of *nodes*; *file* is the one that was named last, as is the result."""
+    for node in nodes:
+        if node.place.path != file:
+            file = node.place.path
+            out.append(f"# In file: {file}")
+        out += [f"{indent}#{node.place.line:>4}:", f"{indent}{node.name} {node.args}".rstrip(" ")]
+        if node.name.startswith("<"):
+            file = _write_nodes(node.children, indent + "  ", file, out)
+            if node.place.path != file:
+                file = node.place.path
+                out.append(f"# In file: {file}")
+            out.append(f"{indent}</{node.name[1:]}>")
+    return file
 
 
 def run_settings(configuration: Configuration) -> str:
@@ -60,7 +92,7 @@ def run_settings(configuration: Configuration) -> str:
     conf = configuration.main.conf(Process)
     spec = configuration.spec
     sink = spec.error_log
-    shown_log = "" if sink is None else f"|{sink.target}" if sink.piped else f"syslog:{sink.target}" if sink.syslog else sink.target
+    shown_log = "" if sink is None else f"|{sink.target}" if sink.piped else f"syslog:{sink.target}".rstrip(":") if sink.syslog else sink.target
     root = configuration.main.conf(CoreServer).document_root or f"{configuration.root}/htdocs"
     out = f'ServerRoot: "{configuration.root}"\nMain DocumentRoot: "{root}"\nMain ErrorLog: "{shown_log}"\n'
     run_folder = conf.run_folder or f"{configuration.root}/logs"

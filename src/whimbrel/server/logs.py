@@ -96,6 +96,7 @@ class Logs:
         self.dialect, self.program = dialect, program
         self.outputs: dict[LogSink, Output] = {}
         self.programs: list[LogProgram] = []
+        self.report: Callable[[str], None] = lambda text: None
         self._soon: Callable[[Callable[[], None]], object] | None = None
         self._due: list[Output] = []
         self._by_id: dict[int, tuple[LogSink, Output]] = {}
@@ -106,7 +107,7 @@ class Logs:
         if sink.syslog:
             self._open_syslog(sink)
             return
-        output = self._open_program(sink, error_log=True) if sink.piped else self._open_file(sink, "AH00091", "error log file")
+        output = self._open_program(sink, error_log=True) if sink.piped else self._open_file(sink)
         os.dup2(output.handle, 2)
 
     def open(self, sinks: Iterable[LogSink], *, hold: bool = False, error_log: bool = False) -> None:
@@ -119,17 +120,27 @@ class Logs:
             elif sink.piped:
                 self._open_program(sink, error_log=error_log)
             elif error_log:
-                self._open_file(sink, "AH00091", "error log file")
+                self._open_file(sink)
             else:
-                self._open_file(sink, "AH00649", "transfer log").hold = hold
+                self._open_transfer_log(sink).hold = hold
 
-    def _open_file(self, sink: LogSink, code: str, what: str) -> Output:
+    def _open_file(self, sink: LogSink) -> Output:
         try:
-            handle = os.open(raw(sink.target), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            return self._append_to(sink)
         except OSError as problem:
-            who = f"{self.program}: " if code == "AH00091" else ""
-            raise not_opened(self.dialect, code, f"{who}could not open {what} {sink.target}.", cause(problem)) from None
-        return self._keep(sink, Output(handle))
+            text = f"{self.program}: could not open error log file {sink.target}."
+            raise not_opened(self.dialect, "AH00091", text, cause(problem)) from None
+
+    def _open_transfer_log(self, sink: LogSink) -> Output:
+        """The error log is open by then, and has the reason."""
+        try:
+            return self._append_to(sink)
+        except OSError as problem:
+            self.report(coded(self.dialect, "AH00649", f"could not open transfer log file {sink.target}.", cause(problem)))
+            raise StartError(coded(self.dialect, "AH00015", "Unable to open logs")) from None
+
+    def _append_to(self, sink: LogSink) -> Output:
+        return self._keep(sink, Output(os.open(raw(sink.target), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)))
 
     def _open_program(self, sink: LogSink, *, error_log: bool) -> Output:
         program = LogProgram(sink)
@@ -137,19 +148,24 @@ class Logs:
             program.start()
         except OSError as problem:
             program.close()
-            if error_log:
-                code, text = "AH00089", f"Couldn't start ErrorLog process '{sink.target}'."
-            else:
-                code, text = "AH00104", f"unable to start piped log program '{sink.target}'"
-            raise not_opened(self.dialect, code, text, cause(problem)) from None
+            raise self._not_started(sink, problem, error_log) from None
         self.programs.append(program)
         return self._keep(sink, Output(program.write_end, pipe=True))
+
+    def _not_started(self, sink: LogSink, problem: OSError, error_log: bool) -> StartError:
+        new = self.dialect.ah_codes
+        if error_log:
+            return not_opened(self.dialect, "AH00089", "Couldn't start ErrorLog process" + (f" '{sink.target}'." if new else ""), cause(problem))
+        text = f"unable to start piped log program '{sink.target}'"
+        if new:
+            return not_opened(self.dialect, "AH00104", text, cause(problem))
+        return not_opened(self.dialect, "", f"{text}: {os.strerror(problem.errno or 0)}")
 
     def _open_syslog(self, sink: LogSink) -> None:
         import syslog
 
         facility, _, tag = sink.target.partition(":")
-        number = getattr(syslog, f"LOG_{facility.upper() or 'LOCAL7'}", None)
+        number: int | None = getattr(syslog, f"LOG_{facility.upper() or 'LOCAL7'}", None if self.dialect.ah_codes else syslog.LOG_LOCAL7)
         if number is None:
             text = f"{self.program}: could not open syslog error log {sink.target}."
             raise not_opened(self.dialect, "AH10036", text, "(20024)The given path is misformatted or contained invalid characters")

@@ -5,6 +5,7 @@ The master keeps both ends of the pipe, so that nothing is lost between the end 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shlex
@@ -26,12 +27,18 @@ class LogProgram:
         self.ending = False
 
     def start(self) -> None:
-        """Start the program, again if need be; raises OSError.  Names without a slash are files of the working directory, as in httpd."""
+        """Start the program, again if need be; raises OSError.
+
+        As APR does it: names without a slash are files of the working directory; a shell gets the words without their quotes, and an absolute name
+        is looked for before.
+        """
+        argv = [raw(word) for word in words(self.sink.target)]
+        executable = argv[0] if b"/" in argv[0] else b"./" + argv[0]
         if self.sink.shell:
-            argv, executable = [b"/bin/sh", b"-c", raw(self.sink.target)], b"/bin/sh"
-        else:
-            argv = [raw(word) for word in words(self.sink.target)]
-            executable = argv[0] if b"/" in argv[0] else b"./" + argv[0]
+            if argv[0].startswith(b"/") and not os.access(argv[0], os.X_OK):
+                os.stat(argv[0])
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            argv, executable = [b"/bin/sh", b"-c", b" ".join(argv)], b"/bin/sh"
         self.process = subprocess.Popen(argv, executable=executable, stdin=self.read_end, restore_signals=True, preexec_fn=_unblock)
 
     @property
