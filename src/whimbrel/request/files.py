@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from errno import EINVAL
 from stat import S_ISDIR, S_ISLNK, S_ISREG
+from typing import Final
 
 from whimbrel.octets import raw
 
@@ -16,8 +17,13 @@ Mark = tuple[int, int, int, int, int, int] | None
 Dependency = tuple[bytes, bool, Mark]  # path, whether links are followed, what stat said
 
 
+ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
+
+
 def mark(info: os.stat_result) -> Mark:
-    """What must stay the same for an answer to stay the same; a folder's time says whether its entries changed."""
+    """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`)."""
+    if S_ISDIR(info.st_mode):
+        return (ANY_ENTRIES, 0, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
     return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
 
 
@@ -51,9 +57,17 @@ class FileView:
             self.notes[path, follow] = None
             self.errno = getattr(problem, "errno", None) or EINVAL
             return None
-        self.notes[path, follow] = mark(info)
-        if info.st_mtime_ns > self.newest:
-            self.newest = info.st_mtime_ns
+        found = self.notes[path, follow] = mark(info)
+        if found is not None and found[0] > self.newest:
+            self.newest = found[0]
+        return info
+
+    def exact(self, path: str) -> os.stat_result | None:
+        """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
+        info = self._ask(raw(path), True)
+        if info is not None:
+            self.notes[raw(path), True] = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
+            self.newest = max(self.newest, info.st_mtime_ns)
         return info
 
 
@@ -81,6 +95,11 @@ def still_holds(notes: tuple[Dependency, ...]) -> bool:
             if known is not None:
                 return False
             continue
-        if known is None or (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
+        if known is None:
+            return False
+        if known[0] == ANY_ENTRIES:
+            if (ANY_ENTRIES, 0, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
+                return False
+        elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
             return False
     return True

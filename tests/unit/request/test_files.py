@@ -50,3 +50,19 @@ def test_a_file_in_the_place_of_a_folder_says_so(tmp_path: Path) -> None:
     view = FileView()
     assert view.stat(str(tmp_path / "file" / "x")) is None
     assert view.errno == errno.ENOTDIR
+
+
+def test_what_happens_in_a_folder_matters_only_where_it_was_asked_for(tmp_path: Path) -> None:
+    plain, listing = FileView(), FileView()
+    assert is_folder(plain.stat(str(tmp_path)))
+    assert is_folder(listing.exact(str(tmp_path)))
+    (tmp_path / "later").write_text("")
+    assert still_holds(notes(plain))
+    assert not still_holds(notes(listing))
+
+
+def test_a_folder_whose_rights_change_is_another_one(tmp_path: Path) -> None:
+    view = FileView()
+    assert is_folder(view.lstat(str(tmp_path)))
+    tmp_path.chmod(0o700 if tmp_path.stat().st_mode & 0o77 else 0o755)
+    assert not still_holds(notes(view))

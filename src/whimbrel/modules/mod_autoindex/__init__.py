@@ -169,7 +169,7 @@ def make_handler(scope: Scope) -> Made:
             return _refused(r, new)
         if not r.filename.endswith("/"):
             r.filename += "/"
-        r.files.stat(r.filename)
+        r.files.exact(r.filename)
         names = names_of(r.filename)
         if names is None:
             r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")

@@ -123,6 +123,7 @@ async def make_entry(r: Any, name: str, conf: AutoindexSettings, options: Opt, t
     entry.icon = find_item(conf.icons, path, kind, encoding, folder)
     entry.alt = find_item(conf.alts, path, kind, encoding, folder)
     if folder:
+        r.files.exact(sub.filename or "")
         entry.folder = bool(options & Opt.FOLDERS_FIRST)
         entry.icon = entry.icon or special(conf.icons, "^^DIRECTORY^^")
         entry.alt = entry.alt or special(conf.alts, "^^DIRECTORY^^") or "DIR"
