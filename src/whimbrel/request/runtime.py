@@ -18,6 +18,18 @@ class Scoreboard(Protocol):
     def totals(self) -> dict[str, Any]: ...
 
 
+class NoScoreboard:
+    """A scoreboard on which nothing happens: of tests and tools, and of a worker until it has its own."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """No worker."""
+        return []
+
+    def totals(self) -> dict[str, Any]:
+        """No sums."""
+        return {}
+
+
 class Runtime(Protocol):
     """The outside world of one engine."""
 

@@ -9,25 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from whimbrel.config.model import LogSink
-from whimbrel.request.runtime import Scoreboard
+from whimbrel.request.runtime import NoScoreboard, Scoreboard
 from whimbrel.server.logs import Logs
 
 T = TypeVar("T")
-
-
-class NoScoreboard:
-    """A scoreboard on which nothing happens, until the worker has its own."""
-
-    def rows(self) -> list[dict[str, Any]]:
-        """No worker."""
-        return []
-
-    def totals(self) -> dict[str, Any]:
-        """No sums."""
-        return {}
 
 
 class ServerRuntime:

@@ -9,20 +9,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from whimbrel.config.model import LogSink
+from whimbrel.request.runtime import NoScoreboard
 
 T = TypeVar("T")
-
-
-class NoScoreboard:
-    """A scoreboard on which nothing happens."""
-
-    def rows(self) -> list[dict[str, Any]]:
-        """No worker."""
-        return []
-
-    def totals(self) -> dict[str, Any]:
-        """No sums."""
-        return {}
 
 
 class StandIn:
