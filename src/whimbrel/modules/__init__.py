@@ -20,7 +20,7 @@ TABLE: Final[tuple[str, ...]] = (
     "mod_authn_core", "mod_authn_file", "mod_auth_basic",
     "mod_authz_core", "mod_authz_host", "mod_authz_user", "mod_authz_groupfile", "mod_authz_owner", "mod_access_compat", "mod_authz_default",
     "mod_authn_default",
-    "mod_mime", "mod_dir", "mod_alias", "mod_env", "mod_setenvif", "mod_headers", "mod_status", "mod_autoindex",
+    "mod_mime", "mod_dir", "mod_alias", "mod_env", "mod_setenvif", "mod_headers", "mod_status", "mod_autoindex", "mod_rewrite",
     "mod_cgi", "mod_cgid",
 )
 

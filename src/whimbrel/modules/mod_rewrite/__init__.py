@@ -1,0 +1,66 @@
+"""mod_rewrite: URLs rewritten by rules.
+
+Manual: mod/mod_rewrite.html and the pages under rewrite/.  `settings` says what a configuration leaves behind, `setters` with `words` and `flags`
+how it is read; `compiled`, `conditions`, `template`, `variables` and `maps` make it ready to run, `engine` runs it, `hooks` says when; `log` tells
+of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.config.model import LogSink
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.modules.mod_rewrite import setters
+from whimbrel.modules.mod_rewrite.hooks import make_fixup, make_handler, make_translate, make_types
+from whimbrel.modules.mod_rewrite.log import log_sink
+from whimbrel.modules.mod_rewrite.settings import RewriteFolder, RewriteServer
+from whimbrel.registry.module import Hook, Module, Order
+from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
+
+
+def open_logs(finished: Any) -> None:
+    """2.2: the files of RewriteLog are logs that the server opens."""
+    for server in finished.servers():
+        record = server.records.get(RewriteServer)
+        written = server.conf(RewriteServer).log if record is not None else None
+        sink: LogSink | None = log_sink(written) if written else None
+        if sink is not None and sink not in finished.spec.log_sinks:
+            finished.spec.log_sinks.append(sink)
+
+
+def _row(name: str, args: Args, where: Where, apply: Any, help: str, record: Record, versions: Versions = Versions.BOTH) -> Directive[Any]:
+    return Directive(name=name, args=args, where=where, apply=apply, help=help, record=record, versions=versions)
+
+
+_ANY = Where.OR_FILEINFO
+_SERVER = Where.RSRC_CONF
+
+MODULE = Module(
+    name="rewrite_module",
+    source="mod_rewrite.c",
+    folder_settings=RewriteFolder,
+    server_settings=RewriteServer,
+    directives=(
+        _row("RewriteEngine", Args.FLAG, _ANY, setters.set_engine, "On or Off to enable or disable (default) the whole rewriting engine",
+             Record.FOLDER),
+        _row("RewriteOptions", Args.ITERATE, _ANY, setters.set_options, "List of option strings to set", Record.FOLDER),
+        _row("RewriteBase", Args.TAKE1, _ANY, setters.set_base, "the base URL of the per-directory context", Record.FOLDER),
+        _row("RewriteCond", Args.RAW_ARGS, _ANY, setters.add_condition, "an input string and a to be applied regexp-pattern", Record.FOLDER),
+        _row("RewriteRule", Args.RAW_ARGS, _ANY, setters.add_rule, "an URL-applied regexp-pattern and a substitution URL", Record.FOLDER),
+        _row("RewriteMap", Args.TAKE23, _SERVER, setters.add_map, "a mapname and a filename and options", Record.SERVER, Versions.V24),
+        _row("RewriteMap", Args.TAKE2, _SERVER, setters.add_map, "a mapname and a filename", Record.SERVER, Versions.V22),
+        _row("RewriteLock", Args.TAKE1, _SERVER, setters.set_lock, "the filename of a lockfile used for inter-process synchronization", Record.NONE,
+             Versions.V22),
+        _row("RewriteLog", Args.TAKE1, _SERVER, setters.set_log, "the filename of the rewriting logfile", Record.SERVER, Versions.V22),
+        _row("RewriteLogLevel", Args.TAKE1, _SERVER, setters.set_log_level,
+             "the level of the rewriting logfile verbosity (0=none, 1=std, .., 9=max)", Record.SERVER, Versions.V22),
+    ),
+    hooks=(
+        Hook(TRANSLATE_NAME, make_translate, Order.FIRST),
+        Hook(FIXUPS, make_fixup, Order.FIRST, after=("mod_proxy.c",)),
+        Hook(FIXUPS, make_types, Order.LAST),
+        Hook(HANDLER, make_handler, Order.MIDDLE),
+    ),
+    post_config=(open_logs,),
+)

@@ -1,0 +1,100 @@
+"""Rules made ready to run: patterns, substitutions and conditions compiled once for one list of rules."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from whimbrel.modules.mod_rewrite.conditions import Condition
+from whimbrel.modules.mod_rewrite.context import LogFn
+from whimbrel.modules.mod_rewrite.log import log_function, log_level
+from whimbrel.modules.mod_rewrite.maps import RewriteMap, needs_engine
+from whimbrel.modules.mod_rewrite.prefilter import Prefilter, literal_prefix
+from whimbrel.modules.mod_rewrite.settings import Flag, RewriteServer, Rule, Rules
+from whimbrel.modules.mod_rewrite.template import Compiler, Template, escaping
+from whimbrel.registry.module import Reads, Scope
+
+MOST_KEPT: Final = 512
+PATTERNS_LOGGED: Final = 3  # the level from which on every pattern that is tried has a line
+
+
+class Ready:
+    """One rule ready to run; *output* is None for one that substitutes nothing."""
+
+    __slots__ = ("conds", "cookies", "env", "flags", "forced_handler", "forced_type", "negated", "output", "reads", "rule", "search", "waits")
+
+    def __init__(self, rule: Rule, compiler: Compiler) -> None:
+        self.rule, self.flags = rule, rule.flags
+        self.search: Any = rule.regex.search
+        self.negated = bool(rule.flags & Flag.NEGATED)
+        self.conds = [Condition(cond, compiler) for cond in rule.conds]
+        self.output: Template | None = None
+        if not rule.flags & Flag.NO_SUBSTITUTION:
+            self.output = compiler.template(rule.output, escaping(rule))
+        self.env = [compiler.template(text) for text in rule.env]
+        self.cookies = [compiler.template(text) for text in rule.cookies]
+        escape = escaping(rule)
+        self.forced_type = compiler.template(rule.forced_type, escape) if rule.forced_type else None
+        self.forced_handler = compiler.template(rule.forced_handler, escape) if rule.forced_handler else None
+        single = [template for template in (self.output, self.forced_type, self.forced_handler) if template is not None]
+        parts: list[Template | Condition] = [*self.conds, *self.env, *self.cookies, *single]
+        self.waits = any(part.waits for part in parts)
+        self.reads = Reads.HEAD
+        for part in parts:
+            self.reads |= part.reads
+
+
+class RuleList:
+    """A list of rules for one folder ("" for a server's), with what it depends on."""
+
+    __slots__ = ("after_chain", "every", "folder", "log", "prefilter", "reads", "rules", "version22", "waits")
+
+    def __init__(self, rules: Rules, folder: str, compiler: Compiler, log: LogFn | None, every: bool) -> None:
+        self.folder, self.log, self.version22 = folder, log, compiler.version22
+        self.rules = [Ready(rule, compiler) for rule in rules]
+        self.every = range(len(rules)) if every else None
+        self.waits = any(rule.waits for rule in self.rules)
+        self.reads = Reads.HEAD
+        for rule in self.rules:
+            self.reads |= rule.reads
+        self.after_chain = _after_chains(rules)
+        self.prefilter = Prefilter([_prefix(rules, i) for i in range(len(rules))])
+
+
+def _prefix(rules: Rules, i: int) -> str:
+    """The prefix by which rule *i* may be left out; "" for negated ones and for all that belong to a chain."""
+    rule = rules[i]
+    if rule.flags & (Flag.NEGATED | Flag.CHAIN) or (i and rules[i - 1].flags & Flag.CHAIN):
+        return ""
+    return literal_prefix(rule.pattern)
+
+
+def _after_chains(rules: Rules) -> list[int]:
+    """For each rule where to go on when it doesn't match: behind the chain that it begins."""
+    out = []
+    for i in range(len(rules)):
+        end = i
+        while end < len(rules) and rules[end].flags & Flag.CHAIN:
+            end += 1
+        out.append(end + 1)
+    return out
+
+
+def rule_list(scope: Scope, rules: Rules, folder: str) -> RuleList:
+    """The compiled form of *rules* under *scope*; the same rules under the same logging are compiled once."""
+    server = scope.server(RewriteServer)
+    level = log_level(scope)
+    key = (rules, folder, level)
+    found: RuleList | None = server.compiled.get(key)
+    if found is None:
+        if len(server.compiled) >= MOST_KEPT:
+            server.compiled.clear()
+        compiler = Compiler(usable_maps(server, scope), version22=not scope.dialect.ah_codes)
+        found = server.compiled[key] = RuleList(rules, folder, compiler, log_function(scope), level >= PATTERNS_LOGGED)
+    return found
+
+
+def usable_maps(server: RewriteServer, scope: Scope) -> dict[str, RewriteMap]:
+    """The maps of a server; programs answer only where its own engine is on."""
+    if server.engine:
+        return server.maps
+    return {name: found for name, found in server.maps.items() if not needs_engine(found)}

@@ -1,0 +1,142 @@
+"""RewriteCond, compiled: from a condition to a function that says whether it holds.
+
+Manual: mod/mod_rewrite.html#rewritecond.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+from typing import Any, Final
+
+from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
+from whimbrel.modules.mod_rewrite.expressions import holds, reads
+from whimbrel.modules.mod_rewrite.settings import Cond, Test
+from whimbrel.modules.mod_rewrite.template import Compiler, Template
+from whimbrel.modules.setters import atoi
+from whimbrel.registry.module import Reads
+
+Ask = Callable[[Context, str], bool]
+
+
+class Condition:
+    """One condition; where *waits* is set only `holds_later` may be used."""
+
+    __slots__ = ("_ask", "_cond", "_subject", "or_next", "reads", "waits")
+
+    def __init__(self, cond: Cond, compiler: Compiler) -> None:
+        self._cond, self.or_next = cond, cond.or_next
+        self._subject: Template = compiler.template("" if cond.test is Test.EXPRESSION else cond.subject)
+        self._ask = _asker(cond)
+        by_request = cond.test in (Test.URL, Test.ACCESSIBLE)
+        self.waits = by_request or self._subject.waits
+        self.reads = self._subject.reads | _READS.get(cond.test, Reads.NOTHING) | reads(cond)
+
+    def holds(self, c: Context) -> bool:
+        """Whether it holds."""
+        return self._judge(c, self._subject.text(c))
+
+    async def holds_later(self, c: Context) -> bool:
+        """`holds` where something has to be waited for."""
+        text = await self._subject.text_later(c)
+        if self._cond.test is Test.URL:
+            return self._done(c, text, await _by_url(c, text))
+        if self._cond.test is Test.ACCESSIBLE:
+            return self._done(c, text, await _by_file(c, text))
+        return self._judge(c, text)
+
+    def _judge(self, c: Context, text: str) -> bool:
+        return self._done(c, text, self._ask(c, text))
+
+    def _done(self, c: Context, text: str, found: bool) -> bool:
+        cond = self._cond
+        if cond.no_vary:
+            c.asked.clear()
+        result = found is not cond.negated
+        if c.log is not None:
+            case = " [NC]" if cond.ignore_case else ""
+            c.say(4, f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => {'matched' if result else 'not-matched'}")
+        return result
+
+
+_READS: Final = {
+    Test.FILE: Reads.FILES, Test.FOLDER: Reads.FILES, Test.SIZE: Reads.FILES, Test.LINK: Reads.FILES, Test.EXECUTABLE: Reads.FILES,
+    Test.URL: Reads.FILES, Test.ACCESSIBLE: Reads.FILES,
+}
+
+_MODES: Final[dict[Test, Callable[[Any], bool]]] = {
+    Test.FILE: lambda info: S_ISREG(info.st_mode), Test.FOLDER: lambda info: S_ISDIR(info.st_mode),
+    Test.SIZE: lambda info: S_ISREG(info.st_mode) and info.st_size > 0, Test.EXECUTABLE: lambda info: bool(info.st_mode & 0o111),
+}
+_STRINGS: Final[dict[Test, Callable[[int], bool]]] = {
+    Test.STRING_LT: lambda order: order < 0, Test.STRING_LE: lambda order: order <= 0, Test.STRING_GE: lambda order: order >= 0,
+    Test.STRING_GT: lambda order: order > 0, Test.STRING_EQ: lambda order: order == 0,
+}
+_INTEGERS: Final[dict[Test, Callable[[int, int], bool]]] = {
+    Test.INT_LT: operator.lt, Test.INT_LE: operator.le, Test.INT_EQ: operator.eq, Test.INT_GE: operator.ge, Test.INT_GT: operator.gt,
+}
+
+
+def _asker(cond: Cond) -> Ask:
+    test = cond.test
+    if test is Test.EXPRESSION:
+        return lambda c, _text: holds(cond, c)
+    if test in _MODES:
+        mode = _MODES[test]
+        return lambda c, text: (info := c.r.files.stat(text)) is not None and mode(info)
+    if test is Test.LINK:
+        return lambda c, text: (info := c.r.files.lstat(text)) is not None and S_ISLNK(info.st_mode)
+    if test in _STRINGS:
+        return _by_order(_STRINGS[test], cond)
+    if test in _INTEGERS:
+        compare, number = _INTEGERS[test], atoi(cond.operand)
+        return lambda _c, text: compare(atoi(text), number)
+    return _by_regex(cond)
+
+
+def _by_regex(cond: Cond) -> Ask:
+    search: Any = cond.regex.search if cond.regex is not None else lambda _text: None
+    negated = cond.negated
+
+    def ask(c: Context, text: str) -> bool:
+        found = search(text)
+        if found is None:
+            return False
+        if not negated:
+            c.cond = found
+        return True
+
+    return ask
+
+
+def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Ask:
+    operand = cond.operand
+    if cond.ignore_case:
+        low = operand.lower()
+        return lambda _c, text: wanted((text.lower() > low) - (text.lower() < low))
+    if cond.test is Test.STRING_EQ:
+        return lambda _c, text: text == operand
+    return lambda _c, text: wanted(by_length(text, operand))
+
+
+def by_length(one: str, other: str) -> int:
+    """httpd's order of strings: the longer one is greater, bytes decide between equally long ones."""
+    a, b = (len(one), one), (len(other), other)
+    return (a > b) - (a < b)
+
+
+async def _by_url(c: Context, path: str) -> bool:
+    if not path or not may_look_ahead(c.r):
+        return False
+    sub = await c.r.engine.lookup_uri(c.r, path)
+    c.say(5, f"RewriteCond URI (-U check: path={path} -> status={sub.status}", in_folder=False)
+    return bool(sub.status < 400)
+
+
+async def _by_file(c: Context, path: str) -> bool:
+    if not path or not may_look_ahead(c.r):
+        return False
+    sub = await c.r.engine.lookup_file(c.r, path)
+    c.say(5, f"RewriteCond file (-F check: path={path} -> file={sub.filename} status={sub.status}", in_folder=False)
+    return sub.status < 300 and c.r.files.stat(sub.filename or "") is not None

@@ -1,0 +1,46 @@
+"""The state of one run through a list of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.regex import Found
+
+LogFn = Callable[[Any, int, str, str], None]
+"""Writes one line of the rewriting log: request, level, folder (``""`` outside of one), text."""
+
+
+class Context:
+    """*rule* and *cond* are the matches that ``$N`` and ``%N`` stand for, *subject* what the rule's pattern was matched with.
+
+    *vary* are the header fields that conditions of a matching rule looked at, *asked* those of the condition in hand.  *log* is None where nobody
+    listens to a line of any level.
+    """
+
+    __slots__ = ("asked", "cond", "folder", "log", "r", "rule", "subject", "vary")
+
+    def __init__(self, r: Any, folder: str = "", log: LogFn | None = None) -> None:
+        self.r, self.folder, self.log = r, folder, log
+        self.subject = ""
+        self.rule: Found | None = None
+        self.cond: Found | None = None
+        self.vary: list[str] = []
+        self.asked: list[str] = []
+
+    def say(self, level: int, text: str, *, in_folder: bool = True) -> None:
+        """Write a line, if anybody listens."""
+        if self.log is not None:
+            self.log(self.r, level, self.folder if in_folder else "", text)
+
+
+def group(found: Found | None, number: int) -> str:
+    """A group of a match; "" where there is no match, no such group, or the group took no part."""
+    if found is None or (number and number > len(found.groups())):
+        return ""
+    return found.group(number) or ""
+
+
+def may_look_ahead(r: Any) -> bool:
+    """Whether a sub-request may be made for what *r* asks: not by a sub-request for the same URL, which would never end."""
+    return r.main is None or r.main.uri != r.uri

@@ -1,0 +1,78 @@
+"""The rewriting log: levels trace1 to trace8 of 2.4's error log, or the file of 2.2's RewriteLog.
+
+A line begins as an access-log line does, names server and request by numbers (``sid``, ``rid``), says whether it is about a sub-request and
+how many internal redirects came before, and in which folder's rules it arose.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.model import LogSink
+from whimbrel.http.dates import log_time
+from whimbrel.http.url import escape_logitem
+from whimbrel.modules.mod_rewrite.context import LogFn
+from whimbrel.modules.mod_rewrite.settings import RewriteServer
+from whimbrel.octets import raw
+from whimbrel.registry.module import Scope
+from whimbrel.request import identity
+from whimbrel.request.log import DEFAULT_LEVEL, LEVELS
+
+_DEBUG: Final = LEVELS["debug"]
+
+
+def log_level(scope: Scope) -> int:
+    """The highest level of lines that are written under *scope*, 0 for none."""
+    if not scope.dialect.ah_codes:
+        server = scope.server(RewriteServer)
+        return server.log_level if server.log else 0
+    levels = scope.folder(CoreFolder).log_level or scope.server(CoreServer).log_level
+    return max(0, levels.get("rewrite", levels.get("", DEFAULT_LEVEL)) - _DEBUG)
+
+
+def log_function(scope: Scope) -> LogFn | None:
+    """What writes lines under *scope*; None where none is wanted."""
+    limit = log_level(scope)
+    if not limit:
+        return None
+    if not scope.dialect.ah_codes:
+        return _to_file(log_sink(scope.server(RewriteServer).log or ""), limit)
+
+    def to_error_log(r: Any, level: int, folder: str, text: str) -> None:
+        if level <= limit:
+            r.log(f"trace{level}", f"{_head(r)} {_who(r)} {_folder(folder)}{text}", module="rewrite")
+
+    return to_error_log
+
+
+def log_sink(written: str) -> LogSink:
+    """The sink of a RewriteLog line, whose file is already absolute."""
+    return LogSink(written[1:].lstrip(), piped=True, shell=True) if written.startswith("|") else LogSink(written)
+
+
+def _to_file(sink: LogSink, limit: int) -> LogFn:
+    def to_file(r: Any, level: int, folder: str, text: str) -> None:
+        if level <= limit:
+            runtime = r.engine.runtime
+            line = f"{_head(r)} {log_time(runtime.now())} {_who(r)} ({level}) {_folder(folder)}{text}"
+            runtime.write_log(sink, raw(escape_logitem(line).replace('\\"', '"') + "\n"))
+
+    return to_file
+
+
+def _head(r: Any) -> str:
+    return f"{r.connection.user_ip or r.connection.client_ip} - {r.user or '-'}"
+
+
+def _who(r: Any) -> str:
+    redirects, one = 0, r
+    while one.prev is not None:
+        redirects, one = redirects + 1, one.prev
+    kind = "subreq" if r.main is not None else "initial"
+    again = f"/redir#{redirects}" if redirects else ""
+    return f"[{identity.server_name(r)}/sid#{id(r.server):x}][rid#{id(r):x}/{kind}{again}]"
+
+
+def _folder(folder: str) -> str:
+    return f"[perdir {folder}] " if folder else ""

@@ -1,0 +1,197 @@
+"""RewriteMap: what ``${name:key}`` finds in text files, DBM files, programs and the built-in functions.
+
+Manual: rewrite/rewritemap.html.  Files are asked for through the request, so that a kept answer holds only as long as they stay the same.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from whimbrel.config.core import CoreServer
+from whimbrel.http.url import escape_uri, unescape_loose
+from whimbrel.modules.mod_rewrite.context import Context
+from whimbrel.modules.mod_rewrite.program import Program
+from whimbrel.modules.mod_rewrite.sdbm import read_sdbm
+from whimbrel.octets import raw, text
+from whimbrel.registry.module import Reads
+from whimbrel.request.files import mark
+
+LONGEST_LINE: Final = 1023
+MAX_SEEN: Final = 10_000
+
+
+class RewriteMap:
+    """One map; `look_up` answers None for "not found".  Where *waits* is set, `look_up_later` must be used."""
+
+    __slots__ = ("name",)
+    reads = Reads.HEAD
+    waits = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def look_up(self, c: Context, key: str) -> str | None:
+        """The value of *key*."""
+        raise NotImplementedError
+
+    async def look_up_later(self, c: Context, key: str) -> str | None:
+        """The value of *key*, for maps that wait."""
+        return self.look_up(c, key)
+
+
+# Built-in functions -----------------------------------------------------------------------------------------------------------------------------
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_UPPER = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
+
+
+def _unescape(key: str) -> str:
+    """Escapes decoded; what follows a NUL is lost, as in httpd."""
+    return unescape_loose(key).partition("\0")[0]
+
+
+FUNCTIONS: Final[dict[str, tuple[Callable[[str], str], bool]]] = {
+    "tolower": (lambda key: key.translate(_LOWER), True), "toupper": (lambda key: key.translate(_UPPER), True),
+    "escape": (escape_uri, False), "unescape": (_unescape, True),
+}
+
+
+class Function(RewriteMap):
+    """int: maps; the log shows the key as the function left it."""
+
+    __slots__ = ("_call", "_in_place")
+
+    def __init__(self, name: str, function: str) -> None:
+        super().__init__(name)
+        self._call, self._in_place = FUNCTIONS[function]
+
+    def look_up(self, c: Context, key: str) -> str | None:
+        value = self._call(key)
+        c.say(5, f"map lookup OK: map={self.name} key={value if self._in_place else key} -> val={value}", in_folder=False)
+        return value
+
+
+# Files ------------------------------------------------------------------------------------------------------------------------------------------
+class FileMap(RewriteMap):
+    """Maps whose pairs stand in a file; it is read again when it has changed.  *path* is what the log names, *watched* the file itself."""
+
+    __slots__ = ("_mark", "_pairs", "_seen", "kind", "path", "reads", "watched")
+
+    def __init__(self, name: str, kind: str, path: str, watched: str = "") -> None:
+        super().__init__(name)
+        self.kind, self.path, self.watched = kind, path, watched or path
+        self.reads = Reads.FILES
+        self._mark: Any = None
+        self._pairs: Mapping[str, str] = {}
+        self._seen: set[str] = set()
+
+    def look_up(self, c: Context, key: str) -> str | None:
+        info = c.r.files.stat(self.watched)
+        if info is None:
+            what, code = ("text", "AH00656") if self.kind in ("txt", "rnd") else ("DBM", "AH00657")
+            c.r.log("error", f"mod_rewrite: can't access {what} RewriteMap file {self.watched}", code=code, module="rewrite")
+            return None
+        found = mark(info)
+        if found != self._mark:
+            self._pairs, self._mark = self._read(), found
+            self._seen.clear()
+        value = self._pairs.get(key)
+        if c.log is not None:
+            self._tell(c, key, value)
+        return value or None
+
+    def _read(self) -> Mapping[str, str]:
+        try:
+            with open(raw(self.watched), "rb") as file:
+                return parse_text(text(file.read()))
+        except OSError:
+            return {}
+
+    def _tell(self, c: Context, key: str, value: str | None) -> None:
+        """The log knows of a cache that holds every key asked for since the file changed."""
+        where = f"map={self.name}[{self.kind if self.kind != 'rnd' else 'txt'}] key={key}"
+        if key in self._seen:
+            c.say(5, f"cache lookup OK: {where} -> val={value or ''}", in_folder=False)
+            return
+        if len(self._seen) < MAX_SEEN:
+            self._seen.add(key)
+        c.say(6, "cache lookup FAILED, forcing new map lookup", in_folder=False)
+        c.say(5, f"map lookup OK: {where} -> val={value}" if value else f"map lookup FAILED: {where}", in_folder=False)
+
+
+_LINE = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")
+
+
+def parse_text(content: str) -> dict[str, str]:
+    """The pairs of a text map: key and value are the first two words of a line, the first line of a key counts.
+
+    Lines that begin with white space or ``#`` are comments; what goes beyond 1,023 characters is a line of its own.
+    """
+    pairs: dict[str, str] = {}
+    for line in content.split("\n"):
+        for start in range(0, len(line) or 1, LONGEST_LINE):
+            found = _LINE.match(line, start, start + LONGEST_LINE)
+            if found:
+                pairs.setdefault(found[1], found[2])
+    return pairs
+
+
+class RandomMap(FileMap):
+    """rnd: one of the parts between ``|`` is chosen anew for each request."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__(name, "rnd", path)
+        self.reads = Reads.FILES | Reads.OUTSIDE
+
+    def look_up(self, c: Context, key: str) -> str | None:
+        value = super().look_up(c, key)
+        if value is None or "|" not in value:
+            return value
+        c.say(5, f"randomly choosing the subvalue `{value}'", in_folder=False)
+        return random.choice(value.split("|")) or None
+
+
+class DbmMap(FileMap):
+    """dbm: SDBM files; *path* is the name without ``.dir`` and ``.pag``."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__(name, "dbm", path, f"{path}.pag")
+
+    def _read(self) -> Mapping[str, str]:
+        return read_sdbm(self.watched)
+
+
+# Programs ---------------------------------------------------------------------------------------------------------------------------------------
+class ProgramMap(RewriteMap):
+    """prg: a program that answers each line with one.  It runs once per worker, started by the first look-up."""
+
+    __slots__ = ("_program",)
+    reads = Reads.OUTSIDE
+    waits = True
+
+    def __init__(self, name: str, command: str, arguments: list[str], folder: str) -> None:
+        super().__init__(name)
+        self._program = Program([command, *arguments], folder)
+
+    async def look_up_later(self, c: Context, key: str) -> str | None:
+        value = None
+        if "\n" not in key:
+            seconds = c.r.server_conf(CoreServer).timeout
+            value = await c.r.engine.runtime.in_thread(lambda: self._program.ask(key, seconds))
+        if value is not None and value.lower() == "null":
+            value = None
+        tail = f"key={key}" if value is None else f"key={key} -> val={value}"
+        c.say(5, f"map lookup {'FAILED' if value is None else 'OK'}: map={self.name} {tail}", in_folder=False)
+        return value
+
+
+def needs_engine(found: RewriteMap) -> bool:
+    """Whether the map works only where the server's own rewriting engine is on: programs are not started otherwise."""
+    return found.waits

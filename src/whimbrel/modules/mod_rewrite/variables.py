@@ -1,0 +1,218 @@
+"""``%{NAME}`` in rewriting directives.
+
+Manual: mod/mod_rewrite.html#rewritecond.  These are not the variables of 2.4's expressions: fewer, and unknown ones are empty.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from whimbrel.config.core import CoreServer
+from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
+from whimbrel.octets import from_system, text
+from whimbrel.registry.module import Reads
+from whimbrel.request import identity
+
+Value = Callable[[Context], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """*value* gives the text, or (*waits*) an awaitable of it."""
+
+    value: Value
+    reads: Reads = Reads.HEAD
+    waits: bool = False
+
+
+def variable(name: str, *, version22: bool = False) -> Variable:
+    """The variable of that name; an unknown one is always empty."""
+    kind, colon, argument = name.partition(":")
+    if colon and argument:
+        made = _WITH_ARGUMENT.get(kind.upper())
+        if made is not None:
+            return made(argument, version22)
+    if version22 and name in _ONLY_24:
+        return EMPTY
+    if name in _HEADERS:
+        return _header(_HEADERS[name], version22)
+    return _PLAIN.get(name, EMPTY)
+
+
+EMPTY: Final = Variable(lambda _c: "", Reads.NOTHING)
+
+
+# With an argument -----------------------------------------------------------------------------------------------------------------------------------
+def _header(name: str, version22: bool) -> Variable:
+    silent = not version22 and name.lower() == "host"
+
+    def value(c: Context) -> str:
+        found: str | None = c.r.headers_in.get(name)
+        if found is None:
+            return ""
+        if not silent:
+            c.asked.append(name)
+        return found
+
+    return Variable(value)
+
+
+def _environment(name: str, _version22: bool) -> Variable:
+    low = name.lower()
+
+    def value(c: Context) -> str:
+        for table in (c.r.notes, c.r.env):
+            if name in table:
+                return str(table[name])
+            for key, found in table.items():
+                if key.lower() == low:
+                    return str(found)
+        return from_system(os.environ.get(name, ""))
+
+    return Variable(value)
+
+
+def _ssl(_name: str, _version22: bool) -> Variable:
+    return EMPTY
+
+
+def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
+    def make(name: str, version22: bool) -> Variable:
+        inner = variable(name, version22=version22)
+
+        async def value(c: Context) -> str:
+            r = c.r
+            if r.filename is None or not may_look_ahead(r):
+                return ""
+            path = r.filename if by_file else r.uri
+            sub = await (r.engine.lookup_file(r, path) if by_file else r.engine.lookup_uri(r, path))
+            there = Context(sub, c.folder, c.log)
+            found = inner.value(there)
+            found = await found if inner.waits else found
+            c.asked += there.asked
+            c.say(5, f"lookahead: path={path} var={name} -> val={found}")
+            return str(found)
+
+        return Variable(value, inner.reads | Reads.FILES, waits=True)
+
+    return make
+
+
+_WITH_ARGUMENT: Final[dict[str, Callable[[str, bool], Variable]]] = {
+    "HTTP": _header, "ENV": _environment, "SSL": _ssl, "LA-U": _ahead(False), "LA-F": _ahead(True),
+}
+
+
+# Plain names ----------------------------------------------------------------------------------------------------------------------------------------
+def _of(read: Callable[[Any], str | None], reads: Reads = Reads.HEAD) -> Variable:
+    return Variable(lambda c: read(c.r) or "", reads)
+
+
+def _client(r: Any) -> str:
+    return str(r.connection.user_ip or r.connection.client_ip)
+
+
+def _remote_host(r: Any) -> str:
+    return r.connection.notes.get("remote-host") or _client(r)
+
+
+def _server_name(r: Any) -> str:
+    name = identity.server_name(r)
+    return f"[{name}]" if ":" in name and name[0] != "[" else name
+
+
+def document_root(r: Any) -> str:
+    """The document root in force for *r*."""
+    root: str | None = r.document_root
+    return root or r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
+
+
+def context(r: Any) -> tuple[str, str]:
+    """URL path and folder that an Alias put together for *r*; outside of one "" and the document root."""
+    return r.context or ("", document_root(r))
+
+
+def _owner(ask: Callable[[int], Any], kind: str) -> Callable[[Any], str]:
+    def read(r: Any) -> str:
+        if r.info is None:
+            return "<unknown>"
+        try:
+            return text(os.fsencode(ask(r.info.st_uid if kind == "user" else r.info.st_gid)[0]))
+        except KeyError:
+            return ""
+
+    return read
+
+
+def _clock(form: str, *, logged: bool = False) -> Variable:
+    def value(c: Context) -> str:
+        now = time.strftime(form, time.localtime(c.r.engine.runtime.now()))
+        if logged:
+            c.say(1, f"RESULT='{now}'", in_folder=False)
+        return now
+
+    return Variable(value, Reads.TIME)
+
+
+def _ipv6(c: Context) -> str:
+    address = _client(c.r)
+    found = "on" if ":" in address and not address.startswith("::ffff:") else "off"
+    c.say(1, f"IPV6='{found}'", in_folder=False)
+    return found
+
+
+_ONLY_24: Final = frozenset({
+    "CONN_REMOTE_ADDR", "CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "HANDLER", "REQUEST_SCHEME", "HTTP2", "IPV6",
+})
+_HEADERS: Final = {
+    "HTTP_" + name.upper().replace("-", "_"): name for name in ("User-Agent", "Referer", "Cookie", "Forwarded", "Host", "Proxy-Connection", "Accept")
+}
+
+_PLAIN: Final[dict[str, Variable]] = {
+    "API_VERSION": _of(lambda r: "20120211:142" if r.plan.dialect.ah_codes else "20051115:43"),
+    "AUTH_TYPE": _of(lambda r: r.auth_type),
+    "CONN_REMOTE_ADDR": _of(lambda r: r.connection.client_ip, Reads.CLIENT),
+    "CONTEXT_DOCUMENT_ROOT": _of(lambda r: context(r)[1]),
+    "CONTEXT_PREFIX": _of(lambda r: context(r)[0]),
+    "DOCUMENT_ROOT": _of(document_root),
+    "HANDLER": _of(lambda r: r.handler),
+    "HTTPS": _of(lambda r: "on" if getattr(r.connection, "tls", None) else "off"),
+    "HTTP2": EMPTY,
+    "IPV6": Variable(_ipv6, Reads.CLIENT),
+    "IS_SUBREQ": _of(lambda r: "true" if r.main is not None else "false"),
+    "PATH_INFO": _of(lambda r: r.path_info),
+    "QUERY_STRING": _of(lambda r: r.args),
+    "REMOTE_ADDR": _of(_client, Reads.CLIENT),
+    "REMOTE_HOST": _of(_remote_host, Reads.CLIENT),
+    "REMOTE_IDENT": EMPTY,
+    "REMOTE_PORT": _of(lambda r: str(r.connection.client_port), Reads.OUTSIDE),
+    "REMOTE_USER": _of(lambda r: r.user),
+    "REQUEST_FILENAME": _of(lambda r: r.filename),
+    "REQUEST_METHOD": _of(lambda r: r.method),
+    "REQUEST_SCHEME": _of(identity.scheme),
+    "REQUEST_URI": _of(lambda r: r.uri),
+    "SCRIPT_FILENAME": _of(lambda r: r.filename),
+    "SCRIPT_GROUP": _of(_owner(grp.getgrgid, "group"), Reads.FILES),
+    "SCRIPT_USER": _of(_owner(pwd.getpwuid, "user"), Reads.FILES),
+    "SERVER_ADDR": _of(lambda r: r.connection.local_ip),
+    "SERVER_ADMIN": _of(lambda r: r.server.admin),
+    "SERVER_NAME": _of(_server_name),
+    "SERVER_PORT": _of(lambda r: str(identity.server_port(r))),
+    "SERVER_PROTOCOL": _of(lambda r: r.protocol),
+    "SERVER_SOFTWARE": _of(lambda r: r.engine.server_field(r)),
+    "THE_REQUEST": _of(lambda r: r.the_request),
+    "TIME": _clock("%Y%m%d%H%M%S", logged=True),
+    "TIME_DAY": _clock("%d"),
+    "TIME_HOUR": _clock("%H"),
+    "TIME_MIN": _clock("%M"),
+    "TIME_MON": _clock("%m"),
+    "TIME_SEC": _clock("%S"),
+    "TIME_WDAY": _clock("%w"),
+    "TIME_YEAR": _clock("%Y"),
+}
