@@ -11,9 +11,9 @@ from typing import Final
 from whimbrel.expr.evaluation import Evaluation
 from whimbrel.expr.library import CLIENT, FILES, HEAD, OUTSIDE, BinaryOperator, UnaryOperator
 from whimbrel.expr.networks import BadAddress, Network, numeric_address, parse_written
-from whimbrel.expr.wildcards import wildcards
 from whimbrel.octets import raw
 from whimbrel.regex import Regex
+from whimbrel.wildcards import wildcards
 
 _FALSE: Final = ("", "0", "off", "false", "no")
 _INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")

@@ -110,9 +110,9 @@ class Finished(Protocol):
 class Module:
     """One httpd module.
 
-    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name (``mod_dir.c``).  *check_config* steps run once
-    the configuration is complete, *post_config* steps after them and not under -t; both raise ConfigError or StartError.  *guarded* names directives that are accepted but stop a start, since
-    they have no behaviour here yet.
+    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name (``mod_dir.c``).  *check_config* steps
+    run once the configuration is complete, *post_config* steps after them and not under -t; both raise ConfigError or StartError.
+    *guarded* names directives that are accepted but stop a start, since they have no behaviour here yet.
     """
 
     name: str

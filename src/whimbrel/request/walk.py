@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-from functools import lru_cache
 from typing import NamedTuple
 
 from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder
@@ -16,13 +15,14 @@ from whimbrel.config.model import Layer, Section, SectionKind
 from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import merge_slashes
-from whimbrel.regex import Regex, compile_regex
+from whimbrel.regex import Regex
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.expressions import holds
 from whimbrel.request.files import is_file, is_folder, is_link
 from whimbrel.request.plan import Plan
 from whimbrel.request.record import Request
+from whimbrel.wildcards import wildcards
 
 
 # Locations ------------------------------------------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def _location_matches(r: Request, section: Section, uri: str) -> bool:
         return _matched(r, section.regex, r.uri)
     pattern = section.pattern
     if section.fnmatch:
-        return wildcards(pattern, True).search(uri) is not None
+        return wildcards(pattern, by_segment=True).search(uri) is not None
     if not uri.startswith(pattern):
         return False
     return pattern.endswith("/") or len(uri) == len(pattern) or uri[len(pattern)] == "/"
@@ -304,7 +304,7 @@ def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | Non
 
 def _folder_matches(section: Section, folder: str) -> bool:
     if section.fnmatch:
-        return wildcards(section.pattern, True).search(folder) is not None
+        return wildcards(section.pattern, by_segment=True).search(folder) is not None
     return section.pattern == folder
 
 
@@ -320,44 +320,10 @@ def file_walk(r: Request) -> None:
         if section.regex is not None:
             matches = _matched(r, section.regex, name)
         elif section.fnmatch:
-            matches = wildcards(section.pattern, False).search(name) is not None
+            matches = wildcards(section.pattern).search(name) is not None
         else:
             matches = section.pattern == name
         if matches:
             found = r.engine.world.joined(found, section.layer)
     if found is not None:
         r.plan = r.plan.plus(found)
-
-
-@lru_cache(maxsize=4096)
-def wildcards(pattern: str, by_segment: bool) -> Regex:
-    """apr_fnmatch's pattern as an expression over the whole subject; *by_segment*: wildcards don't match slashes (FNM_PATHNAME)."""
-    out = []
-    i, n = 0, len(pattern)
-    anything = "[^/]" if by_segment else "."
-    while i < n:
-        c = pattern[i]
-        i += 1
-        if c == "*":
-            out.append(anything + "*")
-        elif c == "?":
-            out.append(anything)
-        elif c == "[":
-            end = pattern.find("]", i + 1 if pattern[i : i + 1] not in "!^" else i + 2)
-            if end < 0:
-                out.append(r"\[")
-                continue
-            inside = pattern[i:end]
-            negated = inside[:1] in ("!", "^")
-            inside = (inside[1:] if negated else inside).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
-            out.append(("(?!/)" if by_segment else "") + f"[{'^' if negated else ''}{inside}]")
-            i = end + 1
-        elif c == "\\" and i < n:
-            out.append(f"\\x{ord(pattern[i]):02x}")
-            i += 1
-        else:
-            out.append(c if c.isalnum() or c in "/_-" else f"\\x{ord(c):02x}")
-    return compile_regex("^" + "".join(out) + "$")
-
-
-__all__ = ["directory_walk", "file_walk", "if_walk", "walk_location_and_if", "wildcards"]

@@ -21,7 +21,7 @@ from whimbrel.octets import raw
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
 from whimbrel.request.files import is_file
-from whimbrel.request.walk import wildcards
+from whimbrel.wildcards import wildcards
 
 FOLDER_HANDLER = "httpd/unix-directory"
 HTML = ("text/html", "application/xhtml+xml")
@@ -149,7 +149,7 @@ def _matches(pattern: str, name: str) -> bool:
     """P=: backslashes stand for themselves, a leading dot must be given."""
     if name.startswith(".") and not pattern.startswith("."):
         return False
-    return wildcards(pattern.replace("\\", "\\\\"), False).search(name) is not None
+    return wildcards(pattern.replace("\\", "\\\\")).search(name) is not None
 
 
 def make_handler(scope: Scope) -> Made:

@@ -12,7 +12,7 @@ from whimbrel.http.url import getparents
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
 from whimbrel.octets import raw
 from whimbrel.request.files import is_file, is_folder
-from whimbrel.request.walk import wildcards
+from whimbrel.wildcards import wildcards
 
 TITLE_BYTES = 8191
 
@@ -79,7 +79,7 @@ def find_description(conf: AutoindexSettings, path: str) -> str | None:
     for one in conf.descriptions:
         subject = path if one.whole else name
         if one.wild:
-            if wildcards(one.pattern, False).search(subject) is not None:
+            if wildcards(one.pattern).search(subject) is not None:
                 return one.text
         elif one.pattern in subject:
             return one.text

@@ -1,10 +1,10 @@
-"""Wildcards of sections: apr_fnmatch, with and without FNM_PATHNAME."""
+"""Shell patterns: apr_fnmatch, with and without FNM_PATHNAME."""
 
 from __future__ import annotations
 
 import pytest
 
-from whimbrel.request.walk import wildcards
+from whimbrel.wildcards import wildcards
 
 
 @pytest.mark.parametrize(("pattern", "subject", "by_segment", "matches"), [
@@ -24,4 +24,4 @@ from whimbrel.request.walk import wildcards
     ("/*", "/a/b", True, False),
 ])
 def test_wildcards(pattern: str, subject: str, by_segment: bool, matches: bool) -> None:
-    assert (wildcards(pattern, by_segment).search(subject) is not None) is matches
+    assert (wildcards(pattern, by_segment=by_segment).search(subject) is not None) is matches
