@@ -125,7 +125,9 @@ class KeptAnswers:
 
 
 def _keepable(r: Request, answer: Answer) -> bool:
-    if not r.keep or r.connection.ending or r.method_number != 0 or r.assbackwards or answer.stream is not None or answer.framing is not Framing.LENGTH:
+    if not r.keep or r.connection.ending or r.method_number != 0 or r.assbackwards:
+        return False
+    if answer.stream is not None or answer.framing is not Framing.LENGTH:
         return False
     if r.body_in.length != 0 or not all(isinstance(part, bytes) for part in answer.parts):
         return False

@@ -127,9 +127,7 @@ def _expanded(template: Template, r: Request) -> str | None:
 # Handlers of modules that must never let a file through as it is: where such a module is loaded and its handler did not take the request,
 # it has no behaviour here, and the file would be shown instead of run.
 _OF_MODULES: Final = {
-    "cgi-script": ("cgi_module", "cgid_module"), "application/x-httpd-cgi": ("cgi_module", "cgid_module"), "lua-script": ("lua_module",),
-    "send-as-is": ("asis_module",), "httpd/send-as-is": ("asis_module",), "imap-file": ("imagemap_module",), "type-map": ("negotiation_module",),
-    "application/x-type-map": ("negotiation_module",), "server-parsed": ("include_module",), "isapi-handler": ("isapi_module",),
+    "lua-script": ("lua_module",), "server-parsed": ("include_module",), "isapi-handler": ("isapi_module",),
 }
 
 

@@ -55,6 +55,7 @@ def set_define(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_undefine(command: Command, _none: None, words: list[str]) -> None:
+    """UnDefine: the name is no longer defined, as a variable or for <IfDefine>."""
     if ":" in words[0]:
         raise ConfigError("Variable name must not contain ':'")
     configuration = reading(command).configuration
@@ -74,6 +75,7 @@ def set_error(_command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_server_root(command: Command, _none: None, words: list[str]) -> None:
+    """ServerRoot: a folder that exists, taken from the working directory when relative."""
     check_context(command, Not.GLOBAL_ONLY)
     path = root_relative(working_directory(), words[0])
     if not is_directory(path):

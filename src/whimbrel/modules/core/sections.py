@@ -66,6 +66,7 @@ def set_directory(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_directory_match(command: Command, _none: None, words: list[str]) -> None:
+    """<DirectoryMatch>: an expression over whole paths."""
     state = state_of(command)
     check_context(command, Not.DIR_CONTEXT)
     pattern, rest = getword(container_text(command, words))
@@ -97,6 +98,7 @@ def set_location(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_location_match(command: Command, _none: None, words: list[str]) -> None:
+    """<LocationMatch>: an expression over the URL's path."""
     state = state_of(command)
     check_context(command, Not.DIR_CONTEXT)
     pattern, rest = getword(container_text(command, words))
@@ -129,6 +131,7 @@ def set_files(command: Command, outer: CoreFolder, words: list[str]) -> None:
 
 
 def set_files_match(command: Command, outer: CoreFolder, words: list[str]) -> None:
+    """<FilesMatch>: an expression over file names, kept in the section around it."""
     state = state_of(command)
     check_context(command, Not.LIMIT | Not.LOCATION)
     pattern, rest = getword(container_text(command, words))
