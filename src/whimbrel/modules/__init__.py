@@ -21,7 +21,8 @@ TABLE: Final[tuple[str, ...]] = (
     "mod_authz_core", "mod_authz_host", "mod_authz_user", "mod_authz_groupfile", "mod_authz_owner", "mod_access_compat", "mod_authz_default",
     "mod_authn_default",
     "mod_mime", "mod_dir", "mod_alias", "mod_env", "mod_setenvif", "mod_headers", "mod_status", "mod_autoindex", "mod_rewrite",
-    "mod_cgi", "mod_cgid",
+    "mod_cgi", "mod_cgid", "mod_actions", "mod_asis", "mod_allowmethods", "mod_expires", "mod_userdir", "mod_vhost_alias", "mod_speling",
+    "mod_unique_id", "mod_usertrack",
 )
 
 

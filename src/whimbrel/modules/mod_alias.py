@@ -350,7 +350,7 @@ MODULE = Module(
                   help="Set to ON to map the full path after the fakename to the realname."),
     ),
     hooks=(
-        Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, after=("mod_userdir.c", "mod_vhost_alias.c")),
+        Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, before=("mod_userdir.c", "mod_vhost_alias.c")),
         Hook(FIXUPS, make_fixup, Order.MIDDLE),
     ),
 )

@@ -48,13 +48,16 @@ class ScriptHead:
         name, colon, value = text.partition(":")
         if not colon:
             self.bad = text
-            shown = text[:SHOWN]
-            self._tell(f"malformed header from script. Bad header={shown}: {self.name}" if self._old else
-                       f"malformed header from script '{self.name}': Bad header: {shown}")
-            return 500
+            return self.malformed(text[:SHOWN])
         self._first = False
         self._field(name, value.lstrip(" \t\n\v\f\r"))
         return None
+
+    def malformed(self, shown: str) -> Answer:
+        """A line without a colon."""
+        self._tell(f"malformed header from script. Bad header={shown}: {self.name}" if self._old else
+                   f"malformed header from script '{self.name}': Bad header: {shown}")
+        return 500
 
     def ended(self) -> Answer:
         """The program ended before the empty line."""

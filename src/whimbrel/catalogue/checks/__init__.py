@@ -2,20 +2,25 @@
 
 One file per source file of httpd (mod_ssl.py for mod_ssl.c), loaded when a directive of it is first checked.  Each has a table `CHECKS`: the
 directive's name in lower case -> a rule, which gets the words of one setter call (as `directives.shapes` makes them) and what stands
-`Around`, and gives httpd's message or None.  When a module gets its own file, its rules move there and its file here goes.
+`Around`, and gives httpd's message or None.  It may have further tables of the same kind: `WARNINGS` (a rule gives a `Said` or None) and `DECLARES`
+(a rule gives the (group, name) pairs that later rules may look for in `Around.declared`); and `before(loaded)`, what the module says before any line
+is executed.  When a module gets its own file, its rules move there and its file here goes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Final
 
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import Around, Said
 
-__all__ = ["Around", "check", "check_calls"]
+__all__ = ["Around", "before", "check", "check_calls", "declares", "rule_of", "warning"]
 
 
 def check_calls(source: str, name: str, calls: Sequence[list[str]], around: Around) -> str | None:
@@ -33,12 +38,47 @@ def check(source: str, name: str, words: list[str], around: Around) -> str | Non
 
     None also stands for "no rule is known".  Words of a RAW_ARGS directive are the one unsplit text.
     """
-    rule = _rules(source.removesuffix(".c")).get(name.lower())
+    rule = _table(source, "CHECKS").get(name.lower())
     return rule(words, around) if rule else None
 
 
+def warning(source: str, name: str, words: list[str], around: Around) -> Said | None:
+    """What the directive says about one call's words although it takes them."""
+    warner = _table(source, "WARNINGS").get(name.lower())
+    said: Said | None = warner(words, around) if warner else None
+    return said
+
+
+def declares(source: str, name: str, words: list[str]) -> list[tuple[str, str]]:
+    """The (group, name) pairs that one call makes known to later lines."""
+    declarer = _table(source, "DECLARES").get(name.lower())
+    found: list[tuple[str, str]] = declarer(words) if declarer else []
+    return found
+
+
+def rule_of(source: str, name: str) -> bool:
+    """Whether there is anything to ask about the directive *name* (in lower case)."""
+    return any(name in _table(source, table) for table in ("CHECKS", "WARNINGS", "DECLARES"))
+
+
+def before(source: str, loaded: AbstractSet[str]) -> Said | None:
+    """What a loaded module says before any line is executed; *loaded* are the identifiers of all."""
+    say = getattr(_file(source), "before", None)
+    said: Said | None = say(loaded) if say else None
+    return said
+
+
+def _table(source: str, table: str) -> dict[str, Any]:
+    """A table of one module, {} where there is none."""
+    found: dict[str, Any] = getattr(_file(source), table, _NONE)
+    return found
+
+
 @cache
-def _rules(module: str) -> dict[str, Rule]:
-    """The table of one module, {} where there is none."""
-    name = f"{__name__}.{module}"
-    return dict(import_module(name).CHECKS) if find_spec(name) else {}
+def _file(source: str) -> ModuleType | None:
+    """The file of rules of one module."""
+    name = f"{__name__}.{source.removesuffix('.c')}"
+    return import_module(name) if find_spec(name) else None
+
+
+_NONE: Final[dict[str, Any]] = {}

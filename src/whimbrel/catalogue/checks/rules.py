@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol, timeout
 from whimbrel.octets import raw
@@ -22,16 +23,21 @@ class Around:
 
     *root* is the server root, against which relative paths are read.  *loaded* are the identifiers of the loaded modules; *providers* the authn
     provider names that <AuthnProviderAlias> and the like have made.  *folder*: the directive stands in a section or a .htaccess file,
-    *location*: in a <Location>.  *earlier* are the words of the line's earlier calls (ITERATE).
+    *location*: in a <Location>.  *earlier* are the words of the line's earlier calls (ITERATE).  *sections* are the containers around it in lower case
+    (``<directory``), innermost first, *argument* is what the innermost one says.  *declared* are names that earlier lines made, in lower case, by group:
+    "filter", "authn" (as written) ...
     """
 
     version: str = "2.4"
     root: str = "/"
     loaded: frozenset[str] = frozenset()
-    providers: frozenset[str] = frozenset()
+    providers: AbstractSet[str] = frozenset()
     folder: bool = False
     location: bool = False
     earlier: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    argument: str = ""
+    declared: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
 
     def path(self, word: str) -> str:
         """*word* as a path below the server root (ap_server_root_relative)."""
@@ -39,7 +45,19 @@ class Around:
         return os.path.normpath(joined) if "//" in joined or "/." in joined else joined
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that lets the line pass; *cause* is an error of the system in APR's wording."""
+
+    text: str
+    code: str = ""
+    level: str = "warn"
+    cause: str = ""
+
+
 Rule = Callable[[list[str], Around], "str | None"]
+Warner = Callable[[list[str], Around], "Said | None"]
+Declarer = Callable[[list[str]], "list[tuple[str, str]]"]
 
 
 def say(message: str, words: list[str]) -> str:

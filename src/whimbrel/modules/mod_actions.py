@@ -1,0 +1,87 @@
+"""mod_actions: scripts that stand in for the request's own file, by handler, media type or method.
+
+Manual: mod/mod_actions.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.config.execute import state_of
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.errors import ConfigError
+from whimbrel.http.url import escape_path
+from whimbrel.modules.setters import own
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, Answer
+from whimbrel.registry.settings import overlaid, setting
+
+_GET = 0
+
+
+@dataclass(slots=True)
+class ActionsFolder:
+    """Per-directory settings: handler or media type (lower case) -> (script, whether the file may be missing); method number -> script."""
+
+    types: dict[str, tuple[str, bool]] = setting(make=dict, merge=overlaid)
+    methods: dict[int, str] = setting(make=dict, merge=overlaid)
+
+
+def add_action(_cmd: Command, conf: ActionsFolder, words: list[str]) -> None:
+    """Action TYPE SCRIPT [virtual]."""
+    if len(words) > 2 and words[2].lower() != "virtual":
+        raise ConfigError(f"unrecognized option '{words[2]}'")
+    conf.types = {**own(conf, "types", dict), words[0].lower(): (words[1], len(words) > 2)}
+
+
+def add_script(cmd: Command, conf: ActionsFolder, words: list[str]) -> None:
+    """Script METHOD SCRIPT; methods that nobody knows share one place."""
+    number = state_of(cmd).configuration.methods.number(words[0])
+    conf.methods = {**own(conf, "methods", dict), number: words[1]}
+
+
+def make_handler(scope: Scope) -> Made | None:
+    """Let the script answer; its PATH_INFO is this request's URL."""
+    conf = scope.folder(ActionsFolder)
+    if not (conf.types or conf.methods):
+        return None
+    missing = "info" if scope.dialect.version >= (2, 4) else "error"
+
+    async def handler(r: Any) -> Answer:
+        for number in conf.methods:
+            r.allowed |= 1 << number
+        script = conf.methods.get(r.method_number) if r.method_number != _GET or r.args else None
+        if script is not None and r.prev is not None and r.prev.prev is not None:
+            return DECLINED
+        action = r.handler or ""
+        if action == "default-handler" and scope.dialect.default_type:
+            action = "text/plain"
+        found = conf.types.get(action.lower())
+        if found is not None:
+            if not found[1] and r.info is None:
+                r.log(missing, f"File does not exist: {r.filename}", code="AH00652", module="actions")
+                return 404
+            script = found[0]
+            r.env["HANDLER"] = action
+        if script is None:
+            return DECLINED
+        target = script + escape_path(r.uri) + (f"?{r.args}" if r.args else "")
+        answer: Answer = await r.engine.internal_redirect(target, r)
+        return answer
+
+    return Made(handler, Reads.HEAD | Reads.FILES, waits=True)
+
+
+MODULE = Module(
+    name="actions_module",
+    source="mod_actions.c",
+    folder_settings=ActionsFolder,
+    directives=(
+        Directive(name="Action", args=Args.TAKE23, where=Where.OR_FILEINFO, apply=add_action, help="a media type followed by a script name"),
+        Directive(name="Script", args=Args.TAKE2, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=add_script,
+                  help="a method followed by a script name"),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.LAST),),
+)

@@ -1,0 +1,66 @@
+"""mod_allowmethods: which methods a part of the site takes.
+
+Manual: mod/mod_allowmethods.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.config.execute import state_of
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.registry.methods import INVALID
+from whimbrel.registry.module import Hook, Made, Module, Order, Scope
+from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, Answer
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class AllowMethodsFolder:
+    """A mask of methods; 0: all."""
+
+    allowed: int = setting(0)
+
+
+def set_methods(cmd: Command, conf: AllowMethodsFolder, words: list[str]) -> None:
+    """Methods, or the single word reset."""
+    if not words or not words[0]:
+        raise ConfigError("AllowMethods: No method or 'reset' keyword given")
+    if len(words) == 1 and words[0].lower() == "reset":
+        conf.allowed = 0
+        return
+    number, mask = state_of(cmd).configuration.methods.number, 0
+    for word in words:
+        if number(word) == INVALID:
+            raise ConfigError(f"AllowMethods: Invalid Method '{word}'")
+        mask |= 1 << number(word)
+    conf.allowed = mask
+
+
+def make_check(scope: Scope) -> Made | None:
+    """405 for any other method."""
+    allowed = scope.folder(AllowMethodsFolder).allowed
+    if not allowed:
+        return None
+
+    def check(r: Any) -> Answer:
+        if allowed & 1 << r.method_number:
+            return DECLINED
+        where = f"uri {r.uri}" if r.filename is None else r.filename
+        r.log("error", f"client method denied by server configuration: '{r.method}' to {where}", code="AH01623", module="allowmethods")
+        return 405
+
+    return Made(check)
+
+
+MODULE = Module(
+    name="allowmethods_module",
+    source="mod_allowmethods.c",
+    folder_settings=AllowMethodsFolder,
+    directives=(Directive(name="AllowMethods", args=Args.TAKE_ARGV, where=Where.ACCESS_CONF, apply=set_methods, help="only allow specific methods"),),
+    hooks=(Hook(ACCESS_CHECKER, make_check, Order.REALLY_FIRST),),
+    versions=Versions.V24,
+)

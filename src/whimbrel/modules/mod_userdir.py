@@ -1,0 +1,138 @@
+"""mod_userdir: /~name as a folder of a user.
+
+Manual: mod/mod_userdir.html.
+"""
+
+from __future__ import annotations
+
+import pwd
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.words import getword
+from whimbrel.errors import ConfigError
+from whimbrel.modules.setters import own
+from whimbrel.octets import from_system, to_system
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, Answer
+from whimbrel.registry.settings import UNSET, setting
+
+
+@dataclass(slots=True)
+class UserDirServer:
+    """Per-server settings: the patterns as written, whether users need *enabled*, and lists of users.
+
+    A virtual host does not inherit lists (its own, empty ones count).
+    """
+
+    patterns: str | None = setting(None)
+    disabled_for_all: bool = setting(False)
+    disabled: frozenset[str] = setting(frozenset())
+    enabled: frozenset[str] = setting(frozenset())
+
+    def laid_over(self, base: UserDirServer) -> UserDirServer:
+        """See the class."""
+        return UserDirServer(
+            base.patterns if self.patterns is UNSET else self.patterns,
+            base.disabled_for_all if self.disabled_for_all is UNSET else self.disabled_for_all, self.disabled, self.enabled,
+        )
+
+
+def set_userdir(_cmd: Command, conf: UserDirServer, words: list[str]) -> None:
+    """``disabled`` or ``enabled`` with users or without, else patterns."""
+    word, rest = getword(words[0])
+    if not word:
+        raise ConfigError("UserDir requires an argument.")
+    low = word.lower()
+    if low not in ("disable", "disabled", "enable", "enabled"):
+        conf.patterns = words[0]
+        return
+    off = low.startswith("dis")
+    if not rest:
+        conf.disabled_for_all = off
+        return
+    name = "disabled" if off else "enabled"
+    users = set(own(conf, name, frozenset))
+    while rest:
+        user, rest = getword(rest)
+        users.add(user.lower())
+    setattr(conf, name, frozenset(users))
+
+
+def _user_of(conf: UserDirServer, uri: str) -> str | None:
+    """The user whom the URL names, None where it isn't for us."""
+    if not uri.startswith("/~"):
+        return None
+    user = uri[2:].partition("/")[0]
+    if not user or user[1:] in (".", ".."):
+        return None
+    low = user.lower()
+    if low in conf.disabled or (conf.disabled_for_all and low not in conf.enabled):
+        return None
+    return user
+
+
+def _home(user: str) -> str | None:
+    try:
+        return from_system(pwd.getpwnam(to_system(user)).pw_dir)
+    except (KeyError, ValueError):
+        return None
+
+
+def _folder(pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
+    """(the folder, None) that *pattern* gives for *user*, or (None, the URL to send the client to)."""
+    prefix, star, rest = pattern.partition("*")
+    tail = rest if star else pattern
+    if not tail or pattern.startswith("/"):
+        return (prefix + user + tail if star else f"{pattern}/{user}"), None
+    if star and ":" in prefix:
+        return None, prefix + user + below
+    home = _home(user)
+    return (None if home is None else f"{home}/{tail}"), None
+
+
+def make_translate(scope: Scope) -> Made | None:
+    """The first pattern whose folder exists, or the last one."""
+    conf = scope.server(UserDirServer)
+    if conf.patterns is None:
+        return None
+    patterns = []
+    rest = conf.patterns
+    while rest:
+        word, rest = getword(rest)
+        patterns.append(word)
+    last = len(patterns) - 1
+
+    def translate(r: Any) -> Answer:
+        user = _user_of(conf, r.uri)
+        if user is None:
+            return DECLINED
+        below = r.uri[2 + len(user):]
+        for at, pattern in enumerate(patterns):
+            folder, url = _folder(pattern, user, below)
+            if url is not None:
+                r.headers_out.set("Location", url)
+                return 302
+            if folder is not None and (at == last or r.files.stat(folder) is not None):
+                r.filename = folder + below
+                r.context = (r.uri[:2 + len(user)], folder)
+                r.notes["mod_userdir_user"] = user
+                return OK
+        return DECLINED
+
+    return Made(translate, Reads.HEAD | Reads.FILES)
+
+
+MODULE = Module(
+    name="userdir_module",
+    source="mod_userdir.c",
+    server_settings=UserDirServer,
+    directives=(
+        Directive(name="UserDir", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=set_userdir, record=Record.SERVER,
+                  help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username username...', "
+                       "or 'enabled username username...'"),
+    ),
+    hooks=(Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, after=("mod_alias.c",), before=("mod_vhost_alias.c",)),),
+)
