@@ -189,15 +189,6 @@ def test_x_is_one_process(server: Running) -> None:
     assert "AH00491" in server.errors()
 
 
-def test_a_directive_without_behaviour_stops_the_start_but_not_the_check(server: Running) -> None:
-    (server.root / "conf/extra.conf").write_text(
-        "LoadModule allowmethods_module m/mod_allowmethods.so\n<Location />\nAllowMethods GET\n</Location>\n")
-    assert server.run("-t").stderr == "Syntax OK\n"
-    done = server.run("-DFOREGROUND")
-    assert done.returncode == 1
-    assert f"{server.root}/conf/extra.conf:3: AllowMethods (mod_allowmethods.c) has no behaviour in Whimbrel yet" in done.stderr
-
-
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: Running) -> None:
     """The package in a folder of root's alone: pages, errors, ranges, bodies and folders are served by www-data all the same."""

@@ -40,6 +40,18 @@ def test_max_keep_alive_requests(server: Running) -> None:
         assert re.findall(rb"max=[0-9]+|Connection: close", got) == [b"max=3", b"max=2", b"max=1", b"Connection: close"]
 
 
+def test_a_connection_stays_after_a_body_that_was_asked_for(server: Running) -> None:
+    """As seen of 2.4.71: 100 Continue once the handler reads, then the answer without Connection: close."""
+    server.start()
+    with server.connect() as wire:
+        wire.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+        assert wire.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        wire.sendall(b"abcGET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        got = everything(wire)
+    assert got.startswith(b"HTTP/1.1 200 OK")
+    assert b"HTTP/1.1 404 " in got
+
+
 def test_idle_connections_are_closed_without_a_word(server: Running) -> None:
     (server.root / "conf/extra.conf").write_text("KeepAliveTimeout 1\nTimeout 1\n")
     server.start()

@@ -131,7 +131,7 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     left = server.max_keep_alive - r.connection.served
     asks = "keep-alive" in tokens
     stays = (
-        defined and not r.expecting_100 and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
+        defined and not _waits(r) and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
         and not drops_connection(r.status) and not wimpy and not asked_to_close and not r.connection.ending
         and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
     )
@@ -152,6 +152,11 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     if not wimpy:
         out.merge("Connection", "close")
     return True, framing
+
+
+def _waits(r: Request) -> bool:
+    """Whether the client still waits for 100 Continue before it sends its body; whoever sends that clears the head's mark."""
+    return r.expecting_100 and (r.head is None or r.head.expect_continue)
 
 
 def _vary(r: Request) -> None:
