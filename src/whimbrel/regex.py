@@ -1,4 +1,4 @@
-"""Regular expressions as httpd has them: PCRE, bytewise, `.` matches newlines, `$` only the very end (2.4).
+"""Regular expressions as httpd has them: PCRE, bytewise, `.` matches newlines, `$` only the very end (2.4; 2.2 as PCRE has them by default).
 
 Python's `re` runs the many patterns on which it and PCRE agree (it starts and searches several times faster); everything else goes to PCRE itself.
 """
@@ -53,16 +53,25 @@ def _plain(pattern: str) -> bool:
     return pattern.isascii() and _COMMON.fullmatch(pattern) is not None
 
 
+# What the PCRE 5 of 2.2 does not know: (?<name>...), (?'name'...), (?|...).
+_NOT_IN_22 = re.compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
+
+
 @lru_cache(maxsize=4096)
-def compile_regex(pattern: str, *, ignore_case: bool = False) -> Regex:
-    """Compile *pattern*; RegexError says what PCRE found wrong."""
+def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:
+    """Compile *pattern*; RegexError says what PCRE found wrong.
+
+    *version22*: as 2.2 has them, `.` matches no newline, `$` also matches before a newline at the end.
+    """
+    if version22 and _NOT_IN_22.search(pattern):
+        raise RegexError("unrecognized character after (?")
     if _plain(pattern):
         try:
-            flags = re.ASCII | re.DOTALL | (re.IGNORECASE if ignore_case else 0)
-            return Regex(pattern, ignore_case, re.compile(_end_only(pattern), flags))
+            flags = re.ASCII | (0 if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else 0)
+            return Regex(pattern, ignore_case, re.compile(pattern if version22 else _end_only(pattern), flags))
         except (re.error, OverflowError):
             pass
-    return Regex(pattern, ignore_case, _pcre(pattern, ignore_case))
+    return Regex(pattern, ignore_case, _pcre(pattern, ignore_case, version22))
 
 
 _ESCAPE_CLASS_END = re.compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
@@ -104,11 +113,12 @@ class _BytesFound:
         return tuple(None if g is None else g.decode("latin-1") for g in self._match.groups())
 
 
-def _pcre(pattern: str, ignore_case: bool) -> Any:
+def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
     import pcre2  # costs 12 ms: only for patterns that need it
 
     try:
-        flags = pcre2.DOTALL | (pcre2.IGNORECASE if ignore_case else 0)
-        return _Bytewise(pcre2.compile(_end_only(pattern, r"\z").encode("latin-1"), flags))
+        flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
+        text = pattern if version22 else _end_only(pattern, r"\z")
+        return _Bytewise(pcre2.compile(text.encode("latin-1"), flags))
     except (pcre2.PatternError, pcre2.LibraryError) as problem:
         raise RegexError(str(problem)) from None

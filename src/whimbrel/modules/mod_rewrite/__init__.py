@@ -14,6 +14,7 @@ from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.modules.mod_rewrite import setters
 from whimbrel.modules.mod_rewrite.hooks import make_fixup, make_handler, make_translate, make_types
 from whimbrel.modules.mod_rewrite.log import log_sink
+from whimbrel.modules.mod_rewrite.maps import needs_engine
 from whimbrel.modules.mod_rewrite.settings import RewriteFolder, RewriteServer
 from whimbrel.registry.module import Hook, Module, Order
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
@@ -27,6 +28,15 @@ def open_logs(finished: Any) -> None:
         sink: LogSink | None = log_sink(written) if written else None
         if sink is not None and sink not in finished.spec.log_sinks:
             finished.spec.log_sinks.append(sink)
+
+
+def warn_of_programs(finished: Any) -> None:
+    """2.2: programs want a RewriteLock."""
+    if finished.dialect.ah_codes:
+        return
+    records = [server.conf(RewriteServer) for server in finished.servers() if RewriteServer in server.records]
+    if any(record.engine and any(map(needs_engine, record.maps.values())) for record in records) and not finished.main.conf(RewriteServer).lock:
+        finished.warn("mod_rewrite: Running external rewrite maps without defining a RewriteLock is DANGEROUS!")
 
 
 def _row(name: str, args: Args, where: Where, apply: Any, help: str, record: Record, versions: Versions = Versions.BOTH) -> Directive[Any]:
@@ -62,5 +72,5 @@ MODULE = Module(
         Hook(FIXUPS, make_types, Order.LAST),
         Hook(HANDLER, make_handler, Order.MIDDLE),
     ),
-    post_config=(open_logs,),
+    post_config=(open_logs, warn_of_programs),
 )

@@ -56,6 +56,7 @@ class Condition:
         result = found is not cond.negated
         if c.log is not None:
             case = " [NC]" if cond.ignore_case else ""
+            text = "(null)" if cond.test is Test.EXPRESSION else text
             c.say(4, f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => {'matched' if result else 'not-matched'}")
         return result
 

@@ -15,7 +15,7 @@ _TRUE = ("true", "1")
 def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str] | None:
     """The cookie's name and the value of its Set-Cookie field; None where a part that it needs is missing.  Empty parts don't count."""
     separator = ":"
-    if text.startswith(";"):
+    if text.startswith(";") and not version22:
         separator, text = ";", text[1:]
     parts = [part for part in text.split(separator) if part]
     if len(parts) < 3:

@@ -140,7 +140,8 @@ def _server_result(r: Any, run: Run, outcome: Outcome, proxied: bool) -> Answer:
 def _to_proxy(r: Any, run: Run, outcome: Outcome, proxied: bool) -> Answer:
     """Hand the request to mod_proxy, where it is loaded."""
     if not proxied:
-        r.log("error", f"attempt to make remote request from mod_rewrite without proxy enabled: {r.filename}", code="AH00669", module="rewrite")
+        code = "AH10160" if run.c.folder else "AH00669"
+        r.log("error", f"attempt to make remote request from mod_rewrite without proxy enabled: {r.filename}", code=code, module="rewrite")
         return 403
     if outcome is Outcome.CHANGED_NO_ESCAPE:
         r.notes["proxy-nocanon"] = "1"
@@ -183,7 +184,7 @@ def make_fixup(scope: Scope) -> Made | None:
     rules = rule_list(scope, folder.rules, folder.directory)
     if not folder.rules and rules.log is None:
         return None
-    slashless = None if folder.options & Options.NO_SLASH or not scope.dialect.ah_codes else folder.directory.removesuffix("/")
+    slashless = None if folder.options & Options.NO_SLASH else folder.directory.removesuffix("/")
     proxied = scope.loaded("proxy_module")
 
     def begin(r: Any) -> Run | None:

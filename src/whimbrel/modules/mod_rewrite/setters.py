@@ -17,7 +17,7 @@ from whimbrel.modules.mod_rewrite.settings import Cond, Flag, Options, RewriteFo
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
 from whimbrel.modules.setters import Not, atoi, check_context
 from whimbrel.octets import raw
-from whimbrel.regex import Regex, RegexError
+from whimbrel.regex import Regex, RegexError, compile_regex
 
 
 def _old(cmd: Command) -> bool:
@@ -97,7 +97,7 @@ def _line(name: str, text: str) -> tuple[Line, list[tuple[str, str]]]:
 
 def _regex(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Regex:
     try:
-        return cmd.regex(pattern, ignore_case=ignore_case)
+        return compile_regex(pattern, ignore_case=ignore_case, version22=_old(cmd))
     except RegexError:
         raise ConfigError(f"{name}: cannot compile regular expression '{pattern}'") from None
 
@@ -158,10 +158,26 @@ def add_condition(cmd: Command, folder: RewriteFolder, words: list[str]) -> None
         cond = replace(cond, test=Test.EXPRESSION, expression=expressions.read(cmd, cond.operand))
     else:
         cond = _tested(cond, _old(cmd))
+    cond = _without_case(cmd, cond)
+    if cond.test is not Test.EXPRESSION:
         if cond.test is Test.REGEX:
             cond = replace(cond, regex=_regex(cmd, "RewriteCond", cond.operand, cond.ignore_case))
     record = _place(cmd, folder)
     record.pending = (*given(record.pending, ()), cond)
+
+
+_WITH_CASE: Final = (Test.REGEX, Test.STRING_EQ)
+_WITH_CASE_24: Final = (*_WITH_CASE, Test.STRING_LT, Test.STRING_LE, Test.STRING_GE, Test.STRING_GT)
+
+
+def _without_case(cmd: Command, cond: Cond) -> Cond:
+    """Where NC means nothing it is dropped with a warning."""
+    old = _old(cmd)
+    if not cond.ignore_case or cond.test in (_WITH_CASE if old else _WITH_CASE_24):
+        return cond
+    pattern, where = (cond.written.removeprefix("!"), "") if old else (cond.operand, f" ({cmd.place.path}:{cmd.place.line})")
+    cmd.warn(f"RewriteCond: NoCase option for non-regex pattern '{pattern}' is not supported and will be ignored.{where}", code="AH00665")
+    return replace(cond, ignore_case=False)
 
 
 def _flagged(cond: Cond, flags: list[tuple[str, str]]) -> Cond:
@@ -284,4 +300,4 @@ def set_log_level(cmd: Command, _server_record: RewriteServer, words: list[str])
 def set_lock(cmd: Command, _none: None, words: list[str]) -> None:
     """RewriteLock: programs are asked one line at a time without it."""
     check_context(cmd, Not.GLOBAL_ONLY)
-    cmd.server_path(words[0])
+    cmd.main_server(RewriteServer).lock = cmd.server_path(words[0])

@@ -179,7 +179,7 @@ class RewriteFolder:
 class RewriteServer:
     """Per-server settings; *virtual* says whose record it is: a virtual host without a rewriting directive has none of its own.
 
-    *log*, *log_level* are RewriteLog and RewriteLogLevel of 2.2; *compiled* keeps what hook makers made of the rules.
+    *log*, *log_level*, *lock* are RewriteLog, RewriteLogLevel and RewriteLock of 2.2; *compiled* keeps what hook makers made of the rules.
     """
 
     engine: bool = setting(False)
@@ -190,6 +190,7 @@ class RewriteServer:
     pending: tuple[Cond, ...] = setting(())
     log: str | None = setting(None)
     log_level: int = setting(0)
+    lock: str | None = setting(None)
     compiled: dict[Any, Any] = field(default=UNSET, metadata={"default": None, "make": dict, "merge": None})
 
     def laid_over(self, base: RewriteServer) -> RewriteServer:

@@ -90,7 +90,7 @@ def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
             r = c.r
             if r.filename is None or not may_look_ahead(r):
                 return ""
-            path = r.filename if by_file else r.uri
+            path = r.filename  # as the URL, too: in a folder that leads nowhere, in httpd as here
             sub = await (r.engine.lookup_file(r, path) if by_file else r.engine.lookup_uri(r, path))
             there = Context(sub, c.folder, c.log)
             found = inner.value(there)
@@ -140,10 +140,13 @@ def context(r: Any) -> tuple[str, str]:
 
 def _owner(ask: Callable[[int], Any], kind: str) -> Callable[[Any], str]:
     def read(r: Any) -> str:
-        if r.info is None:
+        info = r.info
+        if info is None and r.walked is not None:
+            info = r.files.stat(r.filename.rpartition("/")[0] or "/")  # httpd keeps what the walk saw last
+        if info is None:
             return "<unknown>"
         try:
-            return text(os.fsencode(ask(r.info.st_uid if kind == "user" else r.info.st_gid)[0]))
+            return text(os.fsencode(ask(info.st_uid if kind == "user" else info.st_gid)[0]))
         except KeyError:
             return ""
 
@@ -154,7 +157,7 @@ def _clock(form: str, *, logged: bool = False) -> Variable:
     def value(c: Context) -> str:
         now = time.strftime(form, time.localtime(c.r.engine.runtime.now()))
         if logged:
-            c.say(1, f"RESULT='{now}'", in_folder=False)
+            c.say(1, f"RESULT='{now}'")
         return now
 
     return Variable(value, Reads.TIME)
