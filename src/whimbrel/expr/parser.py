@@ -132,6 +132,7 @@ class Builder:
         return tree.Both(left, right)
 
     def unary(self, name: str, word: tree.Word) -> tree.Test:
+        """An operator before a word; its name is exact."""
         operator = UNARY.get(name)
         if operator is None:
             self._refuse(f"Unary operator '-{name}' does not exist")
@@ -139,6 +140,7 @@ class Builder:
         return tree.Unary(operator, word, self._prepared(f"-{name}", operator.prepare, word))
 
     def binary(self, left: tree.Word, name: str, right: tree.Word) -> tree.Test:
+        """A named operator between words; case does not matter."""
         operator = BINARY.get(name.lower())
         if operator is None:
             self._refuse(f"Binary operator '-{name}' does not exist")
@@ -203,6 +205,7 @@ class Builder:
         return tree.Backref(int(number))
 
     def variable(self, name: str) -> tree.Word:
+        """The core's variables come before those of modules."""
         found: Variable | None = VARIABLES.get(name.upper()) or self._lookup("expr_variable", name.upper())
         if found is None:
             self._refuse(f"Variable '{name}' does not exist")
@@ -210,6 +213,7 @@ class Builder:
         return tree.Var(found)
 
     def call(self, name: str, argument: tree.Word) -> tree.Word:
+        """A function in either spelling; restricted ones are refused in .htaccess files."""
         found: Function | None = FUNCTIONS.get(name.lower()) or self._lookup("expr_function", name.lower())
         if found is None:
             self._refuse(f"Function '{name}' does not exist")
@@ -219,6 +223,7 @@ class Builder:
         return tree.Call(name, found, argument)
 
     def list_call(self, name: str, argument: tree.Word) -> Any:
+        """A function behind ``in``: only modules have such."""
         found: ListFunction | None = self._lookup("expr_list", name.lower())
         if found is None:
             self._refuse(f"List-returning function '{name}' does not exist")

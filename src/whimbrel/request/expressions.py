@@ -39,6 +39,7 @@ class RequestView:
         self.module = module
 
     def client(self) -> str:
+        """The client's address, which the answer then depends on."""
         r = self.request
         r.files.client = True
         address: str = r.connection.user_ip or r.connection.client_ip
@@ -88,6 +89,7 @@ class RequestView:
         return ""
 
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
+        """The status of a sub-request for a URL path, or for a file, and whether it found a file."""
         r, engine = self.request, self.request.engine
         look_up = engine.lookup_file if by_file else engine.lookup_uri
         sub: Request = _at_once(lambda: look_up(r, target))

@@ -86,6 +86,7 @@ Header set X-E "expr=%{HANDLER}"
 def test_error_documents(tmp_path: Path) -> None:
     text = answer(tmp_path, 'ErrorDocument 404 "no %{REQUEST_URI}\\n"', "/none")
     assert (text.status, text.body) == (404, "no /none\n")
+    assert answer(tmp_path, 'ErrorDocument 404 "$1 x"', "/none").body == " x"
     assert answer(tmp_path, 'ErrorDocument 404 "/%{tolower:A}.txt"', "/none").body == "A\n"
     assert answer(tmp_path, 'ErrorDocument 404 "http://x/%{req:X-Q}"', "/none", "X-Q: ab").get("Location") == "http://x/ab"
 

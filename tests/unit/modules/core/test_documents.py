@@ -30,7 +30,6 @@ def document(tmp_path: Path, argument: str, dialect: Dialect = V24) -> object:
         ('"\\$x"', "$x", "\\$x"),
         ('"\\x41"', "x41", "\\x41"),
         ('"50%%"', "50%%", "50%%"),
-        ('"$1 x"', " x", "$1 x"),
         ('"$x"', "$x", "$x"),
         ('"100% of"', "100% of", "100% of"),
     ],

@@ -111,7 +111,8 @@ def test_an_alias_brings_its_arguments_and_settings(tmp_path: Path) -> None:
     assert site.status(user="bob:builder", source="127.0.0.2") == 403
 
 
-def test_expressions_let_nobody_in(tmp_path: Path) -> None:
-    site = Site(tmp_path, LOCATION.format('Require expr "true"\n'))
-    assert [module for _node, module in site.engine.configuration.unimplemented] == ["mod_authz_core.c"]
-    assert site.status() == 500
+def test_an_expression_about_the_user_asks_for_one(tmp_path: Path) -> None:
+    site = Site(tmp_path, LOCATION.format(f"{BASIC}Require expr %{{REMOTE_USER}} == 'bob'\n"))
+    assert site.status() == 401
+    assert site.status(user="bob:builder") == 200
+    assert Site(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder") == 403
