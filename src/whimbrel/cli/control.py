@@ -62,24 +62,15 @@ def _wait_for_end(number: int) -> None:
 
 def start(reading: Reading, configuration: Configuration) -> int:
     """Start the server; in the background this returns when the PidFile is there.  Raises StartError."""
-    refuse_silence(configuration)
+    reading.refuse_silence()
     arguments = reading.arguments
     shown = " ".join(map(from_system, arguments.shown))
     if arguments.foreground:
-        options = StartOptions(reading.load, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built())
+        options = StartOptions(reading.load_to_serve, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built())
         master = Master(options)
         master.prepare(configuration)
         return master.run()
     return _detached(reading, configuration, shown)
-
-
-def refuse_silence(configuration: Configuration) -> None:
-    """Stop the start when a directive was read that has no behaviour here: raises StartError.  -t lets it pass, as the line is right."""
-    lines = [
-        f"{node.place.path}:{node.place.line}: {node.name} ({source}) has no behaviour in Whimbrel yet, so it can't be served"
-        for node, source in configuration.unimplemented]
-    if lines:
-        raise StartError(*lines)
 
 
 def _one_process(defines: list[str]) -> bool:
@@ -89,7 +80,7 @@ def _one_process(defines: list[str]) -> bool:
 def _detached(reading: Reading, configuration: Configuration, shown: str) -> int:
     """Prepare here, where errors can be told, then go on in a process of its own session."""
     ready_in, ready_out = os.pipe()
-    master = Master(StartOptions(reading.load, shown, built=texts.built(), ready=lambda: _say(ready_out)))
+    master = Master(StartOptions(reading.load_to_serve, shown, built=texts.built(), ready=lambda: _say(ready_out)))
     console = os.dup(2)
     master.prepare(configuration)
     if os.fork():

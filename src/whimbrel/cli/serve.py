@@ -50,7 +50,6 @@ def run(arguments: Arguments) -> int:
     from rich.console import Console
 
     from whimbrel.cli import serve_notes
-    from whimbrel.cli.control import refuse_silence
     from whimbrel.cli.starting import Reading, failed
     from whimbrel.cli.texts import built
     from whimbrel.errors import ConfigError, StartError
@@ -65,11 +64,10 @@ def run(arguments: Arguments) -> int:
             console.print(f"[yellow]can't make {problem.filename}: {problem.strerror}[/]")
     reading = Reading(arguments, quiet=True)
     try:
-        configuration = reading.load()
-        refuse_silence(configuration)
+        configuration = reading.load_to_serve()
         serve_notes.tell(console, configuration)
         shown = " ".join(map(from_system, arguments.shown))
-        master = Master(StartOptions(reading.load, shown, built=built(), ready=lambda: serve_notes.invite(console, configuration)))
+        master = Master(StartOptions(reading.load_to_serve, shown, built=built(), ready=lambda: serve_notes.invite(console, configuration)))
         master.prepare(configuration)
     except (ConfigError, StartError) as problem:
         reading.quiet = False

@@ -58,6 +58,22 @@ class Reading:
             self.say()
         return configuration
 
+    def load_to_serve(self) -> Configuration:
+        """The same for a server: directives without behaviour stop it."""
+        configuration = self.load()
+        self.refuse_silence()
+        return configuration
+
+    def refuse_silence(self) -> None:
+        """Stop a start on directives that have no behaviour here: raises StartError.  -t lets them pass, as the lines are right."""
+        if self.configuration is not None and self.configuration.unimplemented:
+            from whimbrel.config.unbuilt import refuse_start
+
+            try:
+                refuse_start(self.configuration)
+            finally:
+                self.say()
+
     def say(self) -> None:
         """Print the messages that came since the last time."""
         configuration = self.configuration
@@ -65,7 +81,7 @@ class Reading:
             return
         limit = _LEVELS.get(self.arguments.level or "warn", 99)
         for message in configuration.messages[self._messages:]:
-            if message.level == "startup" or _LEVELS.get(message.level, 99) <= limit:
+            if message.level in ("startup", "notice") or _LEVELS.get(message.level, 99) <= limit:
                 complain(format_message(message, self.dialect, time=_now(self.dialect.ah_codes), process=f"pid {os.getpid()}:tid {os.getpid()}"))
         self._messages = len(configuration.messages)
 

@@ -28,7 +28,7 @@ class Configuration:
 
     *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced by what they let through);
     *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *available* maps the base name of
-    a module file without suffix (``mod_dir``) to the module that LoadModule takes from it.
+    a module file without suffix (``mod_dir``) to the module that LoadModule takes from it; *declared* are names that lines have made, by group.
     """
 
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
@@ -47,6 +47,7 @@ class Configuration:
         self.spec = ServerSpec(options.server_root)
         self.methods = Methods()
         self.unimplemented: list[tuple[Node, str]] = []
+        self.declared: dict[str, set[str]] = {}
         self.name_virtual_hosts: list[Any] = []
         self.hosts: Hosts | None = None
         self.prepare_defaults(self.main)
@@ -63,6 +64,10 @@ class Configuration:
     def servers(self) -> list[Server]:
         """The main server, then the virtual hosts in the order of their definition."""
         return [self.main, *self.virtual_hosts]
+
+    def declare(self, group: str, name: str) -> None:
+        """Note a name that a line makes (a filter, an alias), for lines that look for it."""
+        self.declared.setdefault(group, set()).add(name)
 
     def provider(self, group: str, name: str) -> Any:
         return self.modules.provider(group, name)

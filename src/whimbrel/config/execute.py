@@ -83,9 +83,10 @@ class CommandState(Command):
         wanted = {name.lower() for name in containers}
         return next((node for node in self.node.enclosing() if node.name.lower() in wanted), None)
 
-    def warn(self, text: str, *, code: str = "", level: str = "warn") -> None:
+    def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
         module = self.row.module.name.removesuffix("_module") if self.row else "core"
-        self.configuration.warn(text, code=code if self.dialect.ah_codes else "", level=level, module=module, place=self.node.place)
+        self.configuration.warn(text, code=code if self.dialect.ah_codes else "", level=level, module=module, place=self.node.place,
+                                cause=cause)
 
     def execute(self, nodes: list[Node], *, methods: int | None = None) -> None:
         outer_methods, outer_node, outer_row = self.methods, self.node, self.row
@@ -146,8 +147,6 @@ class CommandState(Command):
                 self.configuration.warn(f"{row.name} in .htaccess forbidden by AllowOverride", code="AH02295", place=node.place)
                 return
             raise ConfigError(self._not_allowed(row, node))
-        if not row.implemented:
-            self.configuration.unimplemented.append((node, row.module.source))
         if row.folder is not None:
             record = self.layer.records.get(row.folder)
             if record is None:
@@ -157,13 +156,29 @@ class CommandState(Command):
         else:
             record = None
         try:
+            if not row.implemented:
+                self._without_behaviour(row, node)
+                if row.line is not None:
+                    return
             if row.args is Args.RAW_ARGS:
                 row.apply(self, record, [node.args])
                 return
-            for words in shape(row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one):
+            for words in self._calls(row, node):
                 row.apply(self, record, words)
         except RegexError:
             raise ConfigError("Regex could not be compiled") from None
+
+    def _calls(self, row: Row, node: Node) -> list[list[str]]:
+        return shape(row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one)
+
+    def _without_behaviour(self, row: Row, node: Node) -> None:
+        """Judge a line that has no behaviour here, and remember it."""
+        from whimbrel.config.unbuilt import note  # only configurations that have such lines need it
+
+        if row.line is not None:
+            row.line(self, self._calls(row, node))
+            self.node, self.place, self.name, self.row = node, node.place, row.name, row
+        note(self, row.name, row.module.source)
 
     def _listed(self, row: Row) -> bool:
         return self.override_list is not None and row.name.lower() in self.override_list

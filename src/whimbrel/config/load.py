@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from whimbrel.catalogue.load import Catalogue, ModuleRow, catalogue
-from whimbrel.catalogue.load import Row as CatalogueRow
-from whimbrel.catalogue.places import Spot, refusal
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.execute import IN_SECTION, CommandState, root_relative, state_of
+from whimbrel.config.execute import CommandState, root_relative
 from whimbrel.config.hosts import Hosts, name_main_server
 from whimbrel.config.includes import Includer
-from whimbrel.config.model import Layer, Section, SectionKind
+from whimbrel.config.loaded import Row
+from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, Reader, Source
+from whimbrel.config.unbuilt import as_directive, checker, say_before
 from whimbrel.dialect import Dialect
-from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Versions
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.registry.module import Module
 
@@ -53,33 +51,8 @@ def add_module(configuration: Configuration, row: ModuleRow) -> None:
         module = Module(name=row.identifier, source=row.source)
     own = {d.name.lower() for d in module.directives if d.versions & configuration.version}
     rows = catalogue_of(configuration.dialect).module_rows(row.source)
-    rest = [_without_behaviour(r, row.version) for r in rows if r.name.lower() not in own]
+    rest = [Row(as_directive(r), module, checker(r, row.version)) for r in rows if r.name.lower() not in own]
     configuration.modules.add(module, rest)
-
-
-def _without_behaviour(row: CatalogueRow, version: str) -> AnyDirective:
-    return Directive(name=row.name, args=Args[row.args], where=Where(row.where), apply=_checker(row, version), help=row.help, record=Record.NONE)
-
-
-def _checker(row: CatalogueRow, version: str) -> Callable[[Command, Any, list[str]], None]:
-    def apply(command: Command, _none: None, _words: list[str]) -> None:
-        refused = refusal(row, spot(command), version) if row.outside else None
-        if refused:
-            raise ConfigError(refused)
-        if row.name[0] == "<" and ">" not in command.node.args:
-            raise ConfigError(f"{row.name}> directive missing closing '>'")
-        if row.name in ("<Proxy", "<ProxyMatch"):
-            state_of(command).execute_in(Layer(SectionKind.SERVER), command.node.args, IN_SECTION)
-        elif row.name[0] == "<":
-            command.execute(command.node.children)
-
-    return apply
-
-
-def spot(command: Command) -> Spot:
-    """Where *command* stands, in the catalogue's terms."""
-    sections = [node.name for node in command.node.enclosing()]
-    return Spot(sections, command.methods != -1, bool(command.path) or command.in_htaccess, command.in_virtual_host, command.in_htaccess)
 
 
 def load_module(configuration: Configuration, name: str, path: str) -> None:
@@ -146,6 +119,7 @@ def _check_mpm(configuration: Configuration) -> None:
 # execution and what follows ----------------------------------------------------------------------
 def complete(configuration: Configuration) -> Configuration:
     """Execute the tree and finish: virtual hosts inherit, sections are put in order, the modules check."""
+    say_before(configuration)
     with deep_recursion():
         state = CommandState(configuration, configuration.main, configuration.main.defaults)
         state.walk(configuration.tree)

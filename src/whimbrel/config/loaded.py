@@ -13,18 +13,22 @@ from whimbrel.registry.module import Module
 
 
 class Row:
-    """A directive's row as execution needs it: plain integers, the record it fills, the module it belongs to."""
+    """A directive's row as execution needs it: plain integers, the record it fills, the module it belongs to.
 
-    __slots__ = ("apply", "args", "exec_on_read", "folder", "help", "implemented", "module", "name", "server", "where")
+    *line* is set for a directive without behaviour: it judges all setter calls of one line at once.
+    """
 
-    def __init__(self, directive: AnyDirective, module: Module, implemented: bool) -> None:
+    __slots__ = ("apply", "args", "exec_on_read", "folder", "help", "implemented", "line", "module", "name", "server", "where")
+
+    def __init__(self, directive: AnyDirective, module: Module, line: Callable[[Any, list[list[str]]], None] | None = None) -> None:
         self.name, self.args, self.help = directive.name, directive.args, directive.help
         self.apply: Callable[[Any, Any, list[str]], None] = directive.apply
         self.where = int(directive.where)
         self.exec_on_read = bool(self.where & Where.EXEC_ON_READ)
         self.folder = module.folder_settings if directive.record is Record.FOLDER else None
         self.server = module.server_settings if directive.record is Record.SERVER else None
-        self.module, self.implemented = module, implemented
+        self.module, self.line = module, line
+        self.implemented = line is None and directive.name not in module.guarded
 
     def __repr__(self) -> str:
         return f"Row({self.name} of {self.module.source}, {Args(self.args).name})"
@@ -36,28 +40,37 @@ Rows = tuple[Row, ...]
 class LoadedModules:
     """Modules in load order, their directives by lower-case name, their providers by group and name."""
 
-    __slots__ = ("_by_name", "_by_spelling", "_providers", "modules", "names", "version")
+    __slots__ = ("_by_name", "_by_spelling", "_identifiers", "_providers", "modules", "names", "version")
 
     def __init__(self, version: Versions) -> None:
         self.version = version
         self.modules: list[Module] = []
         self.names: set[str] = set()
+        self._identifiers: frozenset[str] | None = None
         self._by_name: dict[str, Rows] = {}
         self._by_spelling: dict[str, Rows | None] = {}
         self._providers: dict[tuple[str, str], Any] = {}
 
-    def add(self, module: Module, further: Iterable[AnyDirective] = ()) -> None:
+    @property
+    def identifiers(self) -> frozenset[str]:
+        """The identifiers (``dir_module``) of all loaded modules."""
+        if self._identifiers is None:
+            self._identifiers = frozenset(module.name for module in self.modules)
+        return self._identifiers
+
+    def add(self, module: Module, further: Iterable[Row] = ()) -> None:
         """Load *module*; *further* rows are its directives that have no behaviour yet."""
         self.modules.append(module)
         self.names |= {module.name, module.source}
-        own = [Row(d, module, True) for d in module.directives if d.versions & self.version]
-        for row in own + [Row(d, module, False) for d in further]:
+        own = [Row(d, module) for d in module.directives if d.versions & self.version]
+        for row in [*own, *further]:
             key = row.name.lower()
             self._by_name[key] = (row, *self._by_name.get(key, ()))
         for provider in module.providers:
             if provider.versions & self.version:
                 self._providers[provider.group, provider.name] = provider.value
         self._by_spelling.clear()
+        self._identifiers = None
 
     def rows(self, name: str) -> Rows | None:
         """The rows for a directive as it is written, those of the module loaded last first; None when nobody declares it."""

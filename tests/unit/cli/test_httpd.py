@@ -12,11 +12,8 @@ import pytest
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli import places, texts
 from whimbrel.cli.arguments import WrongUse, parse
-from whimbrel.cli.control import refuse_silence
 from whimbrel.cli.httpd import run
-from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
-from whimbrel.errors import Place, StartError
 from whimbrel.modules import ALL
 
 
@@ -103,14 +100,6 @@ def test_what_is_asked_often_imports_nothing(letter: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stderr.rsplit("\n", 2)[-2].split() if not name.startswith("whimbrel")}
     assert loaded <= {"__future__"}
-
-
-def test_a_directive_without_behaviour_stops_a_start() -> None:
-    node = Node("Guard", "all", Place("/c/httpd.conf", 3))
-    with pytest.raises(StartError) as caught:
-        refuse_silence(SimpleNamespace(unimplemented=[(node, "mod_guard.c")]))  # type: ignore[arg-type]
-    assert caught.value.lines == ("/c/httpd.conf:3: Guard (mod_guard.c) has no behaviour in Whimbrel yet, so it can't be served",)
-    refuse_silence(SimpleNamespace(unimplemented=[]))  # type: ignore[arg-type]
 
 
 def test_a_debian_folder_is_known_by_its_files(tmp_path: Path) -> None:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.catalogue.checks.rules import Rule, when
+from whimbrel.catalogue.checks.rules import Rule, Said, when
 
 CHECKS: dict[str, Rule] = {
     "proxyhtmlbufsize": when(lambda words, around: strtol(words[0])[1] != "" or words[0] == "-",
                              "Invalid value for directive ProxyHTMLBufSize, expected integer"),
 }
+
+
+def before(loaded: Set[str]) -> Said | None:
+    """A notice where mod_xml2enc is not loaded."""
+    return None if "xml2enc_module" in loaded else Said(
+        "I18n support in mod_proxy_html requires mod_xml2enc. Without it, non-ASCII characters in proxied pages are likely to display incorrectly.",
+        "AH01425", "notice")

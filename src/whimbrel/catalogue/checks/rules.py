@@ -23,9 +23,9 @@ class Around:
 
     *root* is the server root, against which relative paths are read.  *loaded* are the identifiers of the loaded modules; *providers* the authn
     provider names that <AuthnProviderAlias> and the like have made.  *folder*: the directive stands in a section or a .htaccess file,
-    *location*: in a <Location>.  *earlier* are the words of the line's earlier calls (ITERATE).  *sections* are the containers around it in lower case
-    (``<directory``), innermost first, *argument* is what the innermost one says.  *declared* are names that earlier lines made, in lower case, by group:
-    "filter", "authn" (as written) ...
+    *location*: in a <Location>.  *earlier* are the words of the line's earlier calls (ITERATE).  *sections* are the containers around it in lower
+    case (``<directory``), innermost first, *argument* is what the innermost one says.  *declared* are names that earlier lines made, by group
+    ("filter", "authn" ...).
     """
 
     version: str = "2.4"

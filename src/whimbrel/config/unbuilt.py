@@ -1,0 +1,128 @@
+"""Directives that have no behaviour here: judged in httpd's words, remembered, and kept from being passed over in silence.
+
+-t lets a right line pass, a start is refused with one message.  What can be left out without changing an answer (catalogue/harmless.tsv says
+why) only gives a warning.  A .htaccess file can't stop a start, so there such a line ends the request, as an unknown directive would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.catalogue.checks import Around, before, check_calls, declares, rule_of, warning
+from whimbrel.catalogue.harmless import reason
+from whimbrel.catalogue.load import Row as CatalogueRow
+from whimbrel.catalogue.places import Spot, refusal
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import IN_SECTION, CommandState
+from whimbrel.config.model import Layer, SectionKind
+from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.errors import ConfigError, StartError
+
+SHOWN = 8
+IN_PROXY = IN_SECTION | int(Where.PROXY_CONF)
+LineCheck = Callable[[CommandState, list[list[str]]], None]
+
+
+def as_directive(row: CatalogueRow) -> Directive[Any]:
+    """The catalogue's row as a row of a table; its lines go to `checker`."""
+    return Directive(name=row.name, args=Args[row.args], where=Where(row.where), apply=_nothing, help=row.help, record=Record.NONE)
+
+
+def _nothing(_command: Any, _record: Any, _words: list[str]) -> None:
+    """There is no behaviour."""
+
+
+def checker(row: CatalogueRow, version: str) -> LineCheck:
+    """What looks at one line of *row*: all setter calls that it makes, at once.  Raises ConfigError in httpd's words."""
+    container, name = row.name[0] == "<", row.name.lower()
+
+    def check(state: CommandState, calls: list[list[str]]) -> None:
+        refused = refusal(row, spot(state), version) if row.outside else None
+        if refused:
+            raise ConfigError(refused)
+        if container and ">" not in state.node.args:
+            raise ConfigError(f"{row.name}> directive missing closing '>'")
+        if rule_of(row.source, name) or container:
+            _ask(state, row, name, calls, version)
+        if container:
+            _inside(state, name)
+
+    return check
+
+
+def _ask(state: CommandState, row: CatalogueRow, name: str, calls: list[list[str]], version: str) -> None:
+    around = surroundings(state, version)
+    message = check_calls(row.source, name, calls, around)
+    if message:
+        raise ConfigError(message)
+    for words in calls:
+        said = warning(row.source, name, words, around)
+        if said is not None:
+            state.warn(said.text, code=said.code, level=said.level, cause=said.cause)
+        for group, made in declares(row.source, name, words):
+            state.configuration.declare(group, made)
+
+
+def _inside(state: CommandState, name: str) -> None:
+    """Execute what a container holds."""
+    if name in ("<proxy", "<proxymatch"):
+        state.execute_in(Layer(SectionKind.SERVER), state.node.args.rpartition(">")[0].strip(), IN_PROXY if state.dialect.ah_codes else IN_SECTION)
+    elif name[:5] not in ("<luah", "<luaq"):
+        state.execute(state.node.children)
+
+
+def surroundings(state: CommandState, version: str) -> Around:
+    """What rules may look at, at the present directive."""
+    configuration = state.configuration
+    sections = tuple(node.name.lower() for node in state.node.enclosing())
+    return Around(
+        version, configuration.root, configuration.modules.identifiers, configuration.declared.get("authn", frozenset()),
+        bool(state.path) or state.in_htaccess, "<location" in sections or "<locationmatch" in sections, (), sections, state.path,
+        configuration.declared)
+
+
+def spot(state: CommandState) -> Spot:
+    """Where the present directive stands, in the catalogue's terms."""
+    sections = [node.name for node in state.node.enclosing()]
+    return Spot(sections, state.methods != -1, bool(state.path) or state.in_htaccess, state.in_virtual_host, state.in_htaccess)
+
+
+# what happens to them ----------------------------------------------------------------------------
+def note(state: CommandState, name: str, source: str) -> None:
+    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
+    if not state.in_htaccess:
+        state.configuration.unimplemented.append((state.node, source))
+    elif not reason(source, name, state.node.args):
+        raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")
+
+
+def say_before(configuration: Configuration) -> None:
+    """What modules without behaviour say once everything is read and nothing is executed yet."""
+    modules = configuration.modules
+    for module in modules.modules:
+        said = before(module.source, modules.identifiers)
+        if said is not None:
+            configuration.warn(said.text, code=said.code, level=said.level, module=module.name.removesuffix("_module"), cause=said.cause)
+
+
+def refuse_start(configuration: Configuration) -> None:
+    """Stop a start on directives without behaviour: StartError with one message; warnings for those that can be left out."""
+    refused = []
+    for node, source in configuration.unimplemented:
+        why = reason(source, node.name, node.args)
+        if why:
+            configuration.warn(f"{node.place}: {node.name} ({source}) is left out: {why}", module="core", level="warn")
+        else:
+            refused.append((node, source))
+    if refused:
+        raise StartError(_refusal([(str(node.place), node.name, source) for node, source in refused]))
+
+
+def _refusal(lines: list[tuple[str, str, str]]) -> str:
+    place, name, source = lines[0]
+    text = f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this configuration can't be served"
+    others = list(dict.fromkeys(other for _place, other, _source in lines if other != name))
+    if not others:
+        return text
+    return text + f"; nor have {', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
