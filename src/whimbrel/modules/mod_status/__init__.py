@@ -63,8 +63,8 @@ def make_handler(scope: Scope) -> Made | None:
         if refresh is not None:
             r.headers_out.set("Refresh", str(refresh))
         r.content_type = TEXT["auto" if plain else ""]
-        if r.header_only:
-            return OK
+        if r.header_only and not plain:
+            return OK  # the page's length changes with every request: nothing is said about it
         text = auto(r, state, new) if plain else page(r, state, new, table)
         r.chunked = len(text) > BUFFER
         r.write(text)
