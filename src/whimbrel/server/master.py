@@ -113,7 +113,6 @@ class Master:
             return 1
         self._listen_to_signals()
         if not self.options.single:
-            privileges.import_everything()
             self._settle()
         self.say_hello()
         pidfile.publish(self.generation.spec.pid_file, temporary)
@@ -164,6 +163,7 @@ class Master:
 
     def _settle(self) -> None:
         """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
+        privileges.import_everything()
         gc.unfreeze()
         gc.collect()
         gc.freeze()

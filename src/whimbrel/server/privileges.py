@@ -5,11 +5,14 @@ The package may lie in a folder which that user can't read, so everything that a
 
 from __future__ import annotations
 
+import dis
 import grp
 import os
 import pwd
 import sys
+from collections.abc import Iterator
 from importlib import import_module
+from types import CodeType
 from typing import Final
 
 from whimbrel.config.model import ServerSpec
@@ -24,9 +27,9 @@ worker_imports: Final = (
     "fnmatch", "hashlib", "hmac", "html", "ipaddress", "json", "secrets", "select", "shlex", "signal", "socket", "stat", "stringprep", "struct",
     "syslog", "tempfile", "threading", "traceback", "urllib.parse", "uvloop", "zlib",
 )
-# What a module of ours imports only when it is used: imported if the configuration has that module.
+_IMPORT: Final = dis.opmap["IMPORT_NAME"]
+# What the libraries that a module of ours uses import behind the scenes.
 imports_of: Final = {
-    "whimbrel.regex": ("pcre2",),
     "whimbrel.modules.passwords": (
         "bcrypt", "ctypes.util", "passlib.context", "passlib.handlers.des_crypt", "passlib.handlers.md5_crypt", "passlib.handlers.sha2_crypt",
         "passlib.hash"),
@@ -34,13 +37,45 @@ imports_of: Final = {
 
 
 def import_everything() -> None:
-    """Import what a worker may need."""
+    """Import what a worker may need: the names above, and whatever a function of a loaded module of ours imports when it is called."""
     for name in worker_imports:
         import_module(name)
-    for module, names in imports_of.items():
-        if module in sys.modules:
-            for name in names:
-                import_module(name)
+    done: set[str] = set()
+    while fresh := {name for name in sys.modules if name.startswith("whimbrel.")} - done:
+        done |= fresh
+        for module in fresh:
+            for name in (*imports_of.get(module, ()), *late_imports(module)):
+                try:
+                    import_module(name)
+                except ImportError:
+                    continue  # a library that need not be there, or an attribute that is no module
+
+
+def late_imports(module: str) -> set[str]:
+    """The modules that functions of *module* import, as their byte code says."""
+    spec = sys.modules[module].__spec__
+    loader = getattr(spec, "loader", None)
+    code = loader.get_code(module) if loader is not None else None
+    return set() if code is None else {name for part in _functions(code) for name in _imported(part)}
+
+
+def _functions(code: CodeType) -> Iterator[CodeType]:
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield part
+            yield from _functions(part)
+
+
+def _imported(code: CodeType) -> Iterator[str]:
+    if _IMPORT not in code.co_code[::2]:
+        return
+    names: tuple[str, ...] = ()
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME":
+            yield step.argval
+            yield from (f"{step.argval}.{name}" for name in names or ())
+        elif step.opname == "LOAD_CONST":
+            names = step.argval if isinstance(step.argval, tuple) and all(isinstance(n, str) for n in step.argval) else ()
 
 
 def number_of(name: str, *, group: bool = False) -> int:
