@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whimbrel.config.core import CoreServer
 from whimbrel.http.target import split_url
+from whimbrel.http.url import escape_uri
 from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, Answer
 from whimbrel.request.process import invoke_handler, process, run_phase
 from whimbrel.request.record import Request
@@ -115,7 +116,7 @@ async def lookup_uri(r: Request, target: str, method: str = "GET") -> Request:
     """The sub-request for the URL *target*, relative ones taken from the request's own folder (ap_sub_req_method_uri)."""
     new = _child(r, method)
     if not target.startswith("/"):
-        folder = r.uri.rpartition("/")[0]
+        folder = escape_uri(r.uri.rpartition("/")[0])
         target = f"{folder}/{target}"
     set_target(new, target)
     if too_deep(new):
@@ -129,10 +130,11 @@ async def lookup_file(r: Request, path: str) -> Request:
     new = _child(r)
     folder = (r.filename or "/").rpartition("/")[0] + "/"
     new.filename = path if path.startswith("/") else folder + path
-    if new.filename.startswith(folder):
-        new.uri = r.uri.rpartition("/")[0] + "/" + new.filename[len(folder) :]
-    else:
-        new.uri = ""
+    name = new.filename[len(folder) :]
+    if name and "/" not in name and new.filename.startswith(folder):
+        new.uri = r.uri.rpartition("/")[0] + "/" + name
+    else:  # a file that no URL is known for
+        new.uri = "INTERNALLY GENERATED file-relative req" if r.plan.dialect.reasons_22 else ""
     return await _finished(new)
 
 

@@ -123,7 +123,7 @@ def directory_walk(r: Request) -> Answer:
         info = None
     r.info = info
     folder = _folder_of(path, info)
-    known = _walked_before(r, folder)
+    known = _walked_before(r, folder) if info is not None else None
     if known is not None:
         r.filename = path
         return _familiar(r, known)
