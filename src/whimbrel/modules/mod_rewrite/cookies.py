@@ -39,12 +39,15 @@ def _date(seconds: float) -> str:
 
 
 def send(r: Any, name: str, value: str) -> bool:
-    """Add a Set-Cookie field to the main request, each name once; False where that name was sent before."""
+    """Add a Set-Cookie field to the main request, each name once for all its redirects; False where that name was sent before."""
     while r.main is not None:
         r = r.main
+    first = r
+    while first.prev is not None:
+        first = first.prev
     note = f"{name}_rewrite"
-    if note in r.notes:
+    if note in first.notes:
         return False
-    r.notes[note] = "set"
+    first.notes[note] = "set"
     r.err_headers_out.add("Set-Cookie", value)
     return True

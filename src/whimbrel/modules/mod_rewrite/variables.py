@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from whimbrel.config.core import CoreServer
 from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
+from whimbrel.modules.mod_rewrite.settings import RewriteFolder
 from whimbrel.octets import from_system, text
 from whimbrel.registry.module import Reads
 from whimbrel.request import identity
@@ -82,17 +83,34 @@ def _ssl(_name: str, _version22: bool) -> Variable:
     return EMPTY
 
 
+def _ahead_path(c: Context, by_file: bool) -> tuple[str, bool]:
+    """Where a look-ahead goes and whether that is a file.
+
+    In a folder the text that patterns are matched with is completed by RewriteBase for a URL, by the folder itself for a file; without a
+    RewriteBase the URL leads into nowhere, here as in httpd.
+    """
+    path = c.subject
+    if not c.folder:
+        return path, by_file
+    if path.startswith("/"):
+        return path, False
+    if by_file:
+        return c.folder + path, True
+    return (c.r.conf(RewriteFolder).base or c.folder) + path, False
+
+
 def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
     def make(name: str, version22: bool) -> Variable:
         inner = variable(name, version22=version22)
 
         async def value(c: Context) -> str:
             r = c.r
-            if r.filename is None or not may_look_ahead(r):
+            if not may_look_ahead(r):
                 return ""
-            path = r.filename  # as the URL, too: in a folder that leads nowhere, in httpd as here
-            sub = await (r.engine.lookup_file(r, path) if by_file else r.engine.lookup_uri(r, path))
+            path, as_file = _ahead_path(c, by_file)
+            sub = await (r.engine.lookup_file(r, path) if as_file else r.engine.lookup_uri(r, path))
             there = Context(sub, c.folder, c.log)
+            there.subject = c.subject
             found = inner.value(there)
             found = await found if inner.waits else found
             c.asked += there.asked
