@@ -177,17 +177,17 @@ class Run:
         if rule.output is not None:
             values = await rule.output.values_later(c) if rule.output.waits else rule.output.values(c)
             c.say(2, f"rewrite '{c.subject}' -> '{''.join(values)}'")
+        if values is not None and rule.output is not None and not self.rules.version22 and _unsafe_question_mark(rule, rule.output, values):
+            r.log("error", "Unsafe URL with %3f URL rewritten without UnsafeAllow3F", code="AH10508", module="rewrite")
+            r.status = 403
+            self.refused = True
+            return True
         await self._side_effects(rule)
-        if values is None or rule.output is None:
+        if values is None:
             await self._force(rule)
             if rule.flags & Flag.STATUS:
                 c.say(2, f"forcing responsecode {rule.rule.status} for {r.filename}")
                 r.status = rule.rule.status
-            return True
-        if not self.rules.version22 and _unsafe_question_mark(rule, rule.output, values):
-            r.log("error", "Unsafe URL with %3f URL rewritten without UnsafeAllow3F", code="AH10508", module="rewrite")
-            r.status = 403
-            self.refused = True
             return True
         await self._substitute(rule, "".join(values))
         return True

@@ -78,7 +78,7 @@ def _redirect(draft: Draft, value: str) -> None:
         if not known(status, version22=draft.version22):
             raise ConfigError(f"invalid HTTP response code '{value}' for flag 'R'")
         if not 300 <= status < 400:
-            draft.flags |= Flag.STATUS | Flag.LAST
+            draft.flags |= Flag.STATUS | Flag.NO_SUBSTITUTION
     draft.status = status
 
 
