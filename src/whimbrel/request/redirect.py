@@ -43,7 +43,7 @@ def redirected(r: Request, target: str) -> Request:
     set_target(new, target)
     new.prev, r.next = r, new
     new.status, new.allowed, new.no_cache, new.no_local_copy = r.status, r.allowed, r.no_cache, r.no_local_copy
-    new.err_headers_out = r.err_headers_out
+    new.err_headers_out, new.vlist_validator = r.err_headers_out, r.vlist_validator
     location = r.headers_out.get("Location")
     if 300 <= new.status < 400 and location is not None:
         new.headers_out.set("Location", location)

@@ -49,10 +49,10 @@ def warning(source: str, name: str, words: list[str], around: Around) -> Said | 
     return said
 
 
-def declares(source: str, name: str, words: list[str]) -> list[tuple[str, str]]:
+def declares(source: str, name: str, words: list[str], around: Around) -> list[tuple[str, str]]:
     """The (group, name) pairs that one call makes known to later lines."""
     declarer = _table(source, "DECLARES").get(name.lower())
-    found: list[tuple[str, str]] = declarer(words) if declarer else []
+    found: list[tuple[str, str]] = declarer(words, around) if declarer else []
     return found
 
 

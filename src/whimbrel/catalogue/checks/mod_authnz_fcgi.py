@@ -38,7 +38,10 @@ def _check(words: list[str], around: Around) -> str | None:
         if option.lower() in ("authoritative", "requirebasicauth"):
             if words[index + 1].lower() not in ("on", "off"):
                 return f"{CHECK}Bad argument '{words[index + 1]}' to option '{option}'"
-        elif option.lower() not in ("defaultuser", "userexpr"):
+        elif option.lower() == "userexpr":
+            if wrong := around.expression_error(words[index + 1], True):
+                return f"{CHECK}Error parsing '{words[index + 1]}': '{wrong}'"
+        elif option.lower() != "defaultuser":
             return f"{CHECK}Unexpected option '{option}'"
     return None
 

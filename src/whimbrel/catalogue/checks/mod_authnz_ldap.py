@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule, compiles, one_of
+import os
+
+from whimbrel.catalogue.checks.rules import Around, Rule, compiles, one_of, split
+from whimbrel.octets import raw
 
 SCOPES = ("", "one", "onelevel", "sub", "subtree", "base")
 
@@ -28,4 +31,13 @@ def _pattern(words: list[str], around: Around) -> str | None:
     return None if compiles(words[0]) else f"AuthLDAPInitialBindPattern: cannot compile regular expression '{words[0]}'"
 
 
-CHECKS: dict[str, Rule] = {"authldapurl": _url, "authldapdereferencealiases": _dereference, "authldapinitialbindpattern": _pattern}
+def _password(words: list[str], around: Around) -> str | None:
+    """A program's output may be the password; what can't be run gives none.  It isn't run here."""
+    word = words[0]
+    if around.version == "2.2" or not word.startswith("exec:"):
+        return None
+    program = around.path(split(word[5:])[0]) if split(word[5:]) else ""
+    return None if os.access(raw(program), os.X_OK) else "Empty passwords are invalid for AuthLDAPBindPassword"
+
+
+CHECKS: dict[str, Rule] = {"authldapbindpassword": _password, "authldapurl": _url, "authldapdereferencealiases": _dereference, "authldapinitialbindpattern": _pattern}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule, split
+from whimbrel.catalogue.checks.rules import Around, Declarer, Rule, split
 
 PROVIDERS = {
     "deflate": "deflate", "inflate": "deflate", "includes": "include", "brotli_compress": "brotli", "substitute": "substitute", "sed": "sed",
@@ -33,4 +33,27 @@ def _provider(words: list[str], around: Around) -> str | None:
     return _known(parts[1], around) if len(parts) == 4 else "usage: FilterProvider filter provider condition match"
 
 
-CHECKS: dict[str, Rule] = {"addoutputfilterbytype": _by_type, "filterprovider": _provider}
+def _group(around: Around) -> str:
+    """Filters are known in the section that declares them."""
+    return f"filter {around.argument}"
+
+
+def _here(message: str) -> Rule:
+    """The first word is a filter that was declared in this section."""
+    return lambda words, around: None if words[0] in around.declared.get(_group(around), ()) else message.replace("{0}", words[0])
+
+
+def _declare(words: list[str], around: Around) -> list[tuple[str, str]]:
+    parts = split(words[0]) if around.version == "2.2" and len(words) == 1 else words
+    return [(_group(around), parts[0])] if parts else []
+
+
+def _declare_types(words: list[str], around: Around) -> list[tuple[str, str]]:
+    return [(_group(around), f"BYTYPE:{name}") for name in words[0].split(";") if name]
+
+
+CHECKS: dict[str, Rule] = {
+    "addoutputfilterbytype": _by_type, "filterprovider": _provider, "filterprotocol": _here("FilterProtocol: No such filter"),
+    "filtertrace": _here("Undeclared smart filter {0}"),
+}
+DECLARES: dict[str, Declarer] = {"filterdeclare": _declare, "filterprovider": _declare, "addoutputfilterbytype": _declare_types}

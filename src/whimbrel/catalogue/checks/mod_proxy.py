@@ -26,7 +26,7 @@ def _pass(match: bool) -> Rule:
             return "Regular expression could not be compiled."
         if rest[0] == "!":
             return None
-        if around.folder and len(rest) > 1 and "=" not in rest[1]:
+        if around.folder and len(rest) > 1 and "=" not in rest[1] and rest[0].startswith("/"):
             return "ProxyPass|ProxyPassMatch can not have a path when defined in a location."
         if any("=" not in word for word in rest[1:]):
             return PAIR
@@ -46,25 +46,40 @@ def _reverse(words: list[str], around: Around) -> str | None:
 
 
 def _member(words: list[str], around: Around) -> str | None:
-    """[balancer] url [key=value ...]"""
+    """[balancer] url [key=value ...]; a section's argument is the balancer."""
     rest = split(words[0])
-    if around.folder:
-        return "BalancerMember can not have a balancer name when defined in a location" if len(rest) > 1 and "=" not in rest[1] else None
-    if not rest:
+    plain = [around.argument] * around.folder + [word for word in rest if "=" not in word or "://" in word.partition("=")[0]]
+    if len(plain) > 2:
+        return ("BalancerMember can not have a balancer name when defined in a location" if around.folder else
+                "Invalid BalancerMember parameter. Parameter must be in the form 'key=value'.")
+    if not plain:
         return "BalancerMember must define balancer name when outside <Proxy > section"
-    if len(rest) < 2:
+    if len(plain) < 2:
         return "BalancerMember must define remote proxy server"
-    if not rest[0].startswith("balancer:"):
-        return "BalancerMember Bad syntax for a balancer name" + (f" ({rest[0]})" if around.version == "2.4" else "")
-    wrong = url_error(rest[1], around) or next((m for word in rest[2:] if "=" in word and (m := parameter(rest[1], word, around))), None)
+    balancer, url = plain
+    if not balancer.startswith("balancer:"):
+        return "BalancerMember Bad syntax for a balancer name" + (f" ({balancer})" if around.version == "2.4" else "")
+    if around.version == "2.2" and "proxy_balancer_module" not in around.loaded:
+        return "BalancerMember Can't find 'byrequests' lb method"
+    wrong = url_error(url, around) or next((m for word in rest if word not in plain and (m := parameter(url, word, around))), None)
     return wrong and f"BalancerMember {wrong}"
 
 
 def _set(words: list[str], around: Around) -> str | None:
-    name = (split(words[0]) or [""])[0]
-    if around.folder or not name:
-        return None
-    return f"ProxySet can not find '{name}' {'Balancer' if name.startswith('balancer:') else 'Worker'}."
+    """[url] key=value ...; in <Proxy> the section's argument is the url, elsewhere it must be known already."""
+    rest = split(words[0]) or [""]
+    if around.sections[:1] not in (("<proxy",), ("<proxymatch",)):
+        return f"ProxySet can not find '{rest[0]}' {'Balancer' if rest[0].startswith('balancer:') else 'Worker'}."
+    url = around.argument
+    wrong = None if url.startswith("balancer:") else url_error(url, around)
+    if wrong:
+        return f"ProxySet {wrong}"
+    for word in rest:
+        if word and "=" not in word:
+            return "Invalid ProxySet parameter. Parameter must be in the form 'key=value'"
+        if word and (wrong := parameter(url, word, around)):
+            return f"ProxySet: {wrong} {word}; {url}"
+    return None
 
 
 def _remote(name: str) -> Rule:

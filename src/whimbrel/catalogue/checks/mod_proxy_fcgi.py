@@ -1,9 +1,10 @@
-"""mod_proxy_fcgi's argument rules; the condition of ProxyFCGISetEnvIf is judged where expressions are compiled."""
+"""mod_proxy_fcgi's argument rules."""
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Rule, one_of
+from whimbrel.catalogue.checks.rules import Rule, expression, one_of
 
 CHECKS: dict[str, Rule] = {
+    "proxyfcgisetenvif": expression('Could not parse expression "{0}"', string=False),
     "proxyfcgibackendtype": one_of("fpm generic", "ProxyFCGIBackendType requires one of the following arguments: 'GENERIC', 'FPM'"),
 }

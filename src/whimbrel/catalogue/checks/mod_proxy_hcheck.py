@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from whimbrel.catalogue.checks.numbers import atoi, timeout
 from whimbrel.catalogue.checks.rules import Around, Rule, between, split
+from whimbrel.syntax.words import getword, getword_braced
 
 METHODS = frozenset("none tcp options head get cping provider options11 head11 get11".split())
 PAIR = "Invalid ProxyHCTemplate parameter. Parameter must be in the form 'key=value'"
+_BODY = re.compile(r"\bhc\(")  # known in these expressions only
 
 
 def parameter(key: str, value: str, around: Around) -> str | None:
@@ -36,7 +40,12 @@ def _template(words: list[str], around: Around) -> str | None:
 
 
 def _expression(words: list[str], around: Around) -> str | None:
-    return "Missing expression for ProxyHCExpr" if len(split(words[0])) < 2 else None
+    name, rest = getword(words[0])
+    text, _ = getword_braced(words[0][rest:])
+    if not name or not text:
+        return "Missing expression for ProxyHCExpr"
+    wrong = around.expression_error(_BODY.sub("tolower(", text), False)
+    return f'Could not parse expression "{text}": {wrong}' if wrong else None
 
 
 CHECKS: dict[str, Rule] = {

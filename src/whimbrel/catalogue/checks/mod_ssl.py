@@ -1,4 +1,4 @@
-"""mod_ssl's argument rules; SSLRequire is judged where its expressions are compiled."""
+"""mod_ssl's argument rules."""
 
 from __future__ import annotations
 
@@ -133,6 +133,25 @@ def _mode(name: str, modes: str, flag: str) -> Rule:
     return rule
 
 
+def _own_server(rule: Rule) -> Rule:
+    """*rule*, for the server only: OpenSSL has no authorities for single folders."""
+    def apply(words: list[str], around: Around) -> str | None:
+        wrong = rule(words, around)
+        if wrong is None and around.folder and around.version == "2.4":
+            return "Your SSL library does not have support for per-directory CA"
+        return wrong
+
+    return apply
+
+
+def _require(words: list[str], around: Around) -> str | None:
+    """2.2 has a grammar of its own, which knows any variable."""
+    wrong = around.expression_error(words[0].strip(), False)
+    if not wrong or (around.version == "2.2" and wrong.startswith("Variable ")):
+        return None
+    return f"SSLRequire: {wrong if around.version == '2.4' else 'syntax error'}"
+
+
 VERIFY_DEPTH = "{}: Invalid argument '{{0}}'"
 BAD_SNI = "Invalid SSLVhostSNIPolicy argument '{0}'"
 MUTEXES = frozenset("none no default yes sem posixsem sysvsem pthread".split())
@@ -142,6 +161,9 @@ CHECKS: dict[str, Rule] = {
     **{name.lower(): filled_file(name) for name in FILES},
     **{name.lower(): folder(name) for name in FOLDERS.split()},
     **{name.lower(): between(0, None, f"{name}: invalid argument") for name in TIMES.split()},
+    "sslcacertificatefile": _own_server(filled_file("SSLCACertificateFile")),
+    "sslcacertificatepath": _own_server(folder("SSLCACertificatePath")),
+    "sslrequire": _require,
     "sslcertificatefile": _certificate("SSLCertificateFile"),
     "sslcertificatekeyfile": _certificate("SSLCertificateKeyFile"),
     "sslciphersuite": _ciphers,

@@ -25,7 +25,7 @@ class Around:
     provider names that <AuthnProviderAlias> and the like have made.  *folder*: the directive stands in a section or a .htaccess file,
     *location*: in a <Location>.  *earlier* are the words of the line's earlier calls (ITERATE).  *sections* are the containers around it in lower
     case (``<directory``), innermost first, *argument* is what the innermost one says.  *declared* are names that earlier lines made, by group
-    ("filter", "authn" ...).
+    ("filter", "authn" ...).  *expression_error* (text, string) says what is wrong with a condition or (True) a string expression, "" when nothing is.
     """
 
     version: str = "2.4"
@@ -38,6 +38,7 @@ class Around:
     sections: tuple[str, ...] = ()
     argument: str = ""
     declared: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
+    expression_error: Callable[[str, bool], str] = lambda text, string: ""
 
     def path(self, word: str) -> str:
         """*word* as a path below the server root (ap_server_root_relative)."""
@@ -57,7 +58,7 @@ class Said:
 
 Rule = Callable[[list[str], Around], "str | None"]
 Warner = Callable[[list[str], Around], "Said | None"]
-Declarer = Callable[[list[str]], "list[tuple[str, str]]"]
+Declarer = Callable[[list[str], Around], "list[tuple[str, str]]"]
 
 
 def say(message: str, words: list[str]) -> str:
@@ -154,6 +155,15 @@ def short_time(name: str) -> Rule:
         if value is None:
             return f"{name} has wrong format"
         return f"{name} can only be 0 or up to one hour." if value > 3_600_000 else None
+
+    return rule
+
+
+def expression(message: str, *, string: bool, at: int = 0) -> Rule:
+    """The word at *at*, if given, is an expression; *message* goes before what is wrong with it."""
+    def rule(words: list[str], around: Around) -> str | None:
+        wrong = around.expression_error(words[at], string) if len(words) > at else ""
+        return f"{say(message, words)}: {wrong}" if wrong else None
 
     return rule
 

@@ -22,10 +22,19 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
     if bits == ETAG_NONE:
         return None
     if bits & ETAG_DIGEST and read is not None:
-        return '"' + base64.b64encode(hashlib.sha1(read(), usedforsecurity=False).digest()).decode() + '"'
+        return _with_list(r, '"' + base64.b64encode(hashlib.sha1(read(), usedforsecurity=False).digest()).decode() + '"')
     info = r.info
     parts = [f"{r.mtime or 0:x}"] if info is None else _parts(bits, info, r.mtime or 0)
-    return weak_when_young(r, '"' + "-".join(parts) + '"')
+    return _with_list(r, weak_when_young(r, '"' + "-".join(parts) + '"'))
+
+
+def _with_list(r: Request, tag: str) -> str:
+    """*tag* with the tag of the list of variants in it, where the answer was negotiated; one weak part makes all of it weak (RFC 2295, section 9.2)."""
+    variants = r.vlist_validator
+    if variants is None:
+        return tag
+    weak = "W/" if variants.startswith("W/") and not tag.startswith("W/") else ""
+    return f"{weak}{tag[:-1]};{variants.removeprefix('W/')[1:]}"
 
 
 def _default(r: Request) -> int:
