@@ -116,7 +116,7 @@ class CoreFolder:
     limit_xml_body: int = setting(1000000)
     enable_mmap: bool = setting(True)
     enable_sendfile: bool | None = setting(None)
-    decode_slashes: bool = setting(False)           # AllowEncodedSlashes On (2.4); NoDecode sets encoded_slashes only
+    decode_slashes: bool = setting(False)           # AllowEncodedSlashes On; NoDecode sets encoded_slashes only
     encoded_slashes: bool = setting(False)
     max_ranges: int = setting(200)                  # -1: unlimited, 0: none
     max_overlaps: int = setting(20)
@@ -153,7 +153,6 @@ class CoreServer:
     limit_field_size: int = setting(8190)
     limit_fields: int = setting(100)
     merge_slashes: bool = setting(True)
-    encoded_slashes: bool = setting(False)          # 2.2: AllowEncodedSlashes
     trace_enable: int = setting(1)                  # 0 off, 1 on, 2 extended
     strict_http: bool = setting(True)               # HttpProtocolOptions
     allow_http09: bool = setting(True)

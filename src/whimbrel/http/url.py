@@ -35,7 +35,7 @@ def decode_path(path: str, slashes: Slashes = Slashes.OFF, *, merge: bool = True
     """
     if version22:
         decoded, status = unescape(path, slashes)
-        return getparents(decoded), status
+        return decoded if status else getparents(decoded), status
     if _NOT_PLAIN.search(path) is None and path[:1] == "/":
         return path, 0
     clean, good = normalize(path, merge=merge, decode_unreserved=True)
@@ -48,7 +48,7 @@ def decode_path(path: str, slashes: Slashes = Slashes.OFF, *, merge: bool = True
 
 
 def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
-    """Replace escapes; (path, 0 or 400 or 404).  A wrong escape stays and means 400, a NUL or a refused slash is decoded and means 404."""
+    """Replace escapes; (path, 0 or 400 or 404).  A wrong escape stays and means 400, a NUL or a refused slash means 404."""
     if "%" not in path:
         return path, 0
     status = 0
@@ -63,6 +63,7 @@ def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
             return match[0]
         if char == "\0" or (char == "/" and slashes is Slashes.OFF):
             status = status or NOT_FOUND
+            return char if slashes is Slashes.OFF else match[0]
         return char
 
     return _ESCAPE.sub(one, path), status

@@ -19,7 +19,7 @@ from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import RequestBody
-from whimbrel.request.die import die
+from whimbrel.request.die import die, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.finish import finish, last_of
 from whimbrel.request.htaccess import Htaccess
@@ -78,7 +78,12 @@ class Engine:
         status = place_request(r, head)
         if status == OK:
             status = await self._run(r)
-        if status != OK:
+            if status != OK:
+                await die(r, status)
+        elif head.error is not None and head.error.additional:
+            r.status = status
+            await send_error(r, head.error.additional)
+        else:
             await die(r, status)
         return await finish(last_of(r))
 

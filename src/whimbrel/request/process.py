@@ -92,8 +92,7 @@ def decoded(r: Request) -> Answer:
         return OK
     server, old = r.server_conf(CoreServer), not r.plan.dialect.merge_slashes
     core = r.conf(CoreFolder)
-    allowed = server.encoded_slashes if old else core.encoded_slashes
-    slashes = Slashes.OFF if not allowed else Slashes.ON if old or core.decode_slashes else Slashes.NO_DECODE
+    slashes = Slashes.OFF if not core.encoded_slashes else Slashes.ON if core.decode_slashes else Slashes.NO_DECODE
     path, status = decode_path(r.uri, slashes, merge=server.merge_slashes, version22=old)
     if status == 400 and not old:
         r.log("error", f"invalid URI path ({r.unparsed_uri})", code="AH10244")

@@ -6,7 +6,7 @@ Manual: mod/core.html#fileetag and neighbours.
 
 from __future__ import annotations
 
-from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder, CoreServer, EtagBits
+from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder, EtagBits
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import words as split_words
@@ -53,12 +53,11 @@ def on_off(name: str) -> Setter:
 
 
 def set_encoded_slashes(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
-    """AllowEncodedSlashes: On (2.4 decodes them), NoDecode, Off."""
+    """AllowEncodedSlashes: On (decoded), NoDecode, Off."""
     word = words[0].lower()
     if word not in ("on", "off", "nodecode"):
         raise ConfigError(f"{cmd.name} must be On, Off, or NoDecode")
     conf.encoded_slashes, conf.decode_slashes = word != "off", word == "on"
-    cmd.server(CoreServer).encoded_slashes = word != "off"
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (

@@ -60,7 +60,7 @@ def set_document_root(command: Command, conf: CoreServer, words: list[str]) -> N
     """DocumentRoot: must exist for the main server; a virtual host only gets a warning."""
     check_context(command, Not.DIR_CONTEXT)
     path = command.server_path(words[0])
-    if not is_directory(path):
+    if state_of(command).configuration.options.check_roots and not is_directory(path):
         if not command.in_virtual_host:
             raise ConfigError("DocumentRoot must be a directory" if command.dialect.version < (2, 4) else
                               f"DocumentRoot '{path}' is not a directory, or is not readable")
