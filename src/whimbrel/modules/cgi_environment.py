@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
-from whimbrel.http.url import escape_html, escape_path
+from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.client_names import NAME_NOTE, client_address
 from whimbrel.octets import from_system, raw
 from whimbrel.request import identity
@@ -46,7 +46,7 @@ async def add_cgi_vars(r: Any) -> None:
         found["SCRIPT_NAME"] = r.uri[:path_info_start(r.uri, r.path_info)]
         found["PATH_INFO"] = r.path_info
     if r.path_info and r.path_info.startswith("/"):
-        sub = await r.engine.lookup_uri(r, escape_path(r.path_info))
+        sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
         if sub.filename is not None:
             found["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
     overlap(r.env, found)

@@ -12,7 +12,7 @@ from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.errors import ConfigError
-from whimbrel.http.url import escape_path
+from whimbrel.http.url import escape_uri
 from whimbrel.modules.setters import own
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, Answer
@@ -67,7 +67,7 @@ def make_handler(scope: Scope) -> Made | None:
             r.env["HANDLER"] = action
         if script is None:
             return DECLINED
-        target = script + escape_path(r.uri) + (f"?{r.args}" if r.args else "")
+        target = script + escape_uri(r.uri) + (f"?{r.args}" if r.args else "")
         answer: Answer = await r.engine.internal_redirect(target, r)
         return answer
 

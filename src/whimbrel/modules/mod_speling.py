@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.http.url import escape_html, escape_path
+from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_flag
 from whimbrel.octets import raw, text
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
@@ -58,8 +58,8 @@ def candidates(conf: SpelingFolder, asked: str, names: list[str]) -> list[tuple[
             return None
         if name.lower() == asked.lower():
             out.append((MISCAPITALIZED, name))
-        elif not conf.case_only:
-            reason = distance(asked, name)
+        else:
+            reason = BASENAME if conf.case_only else distance(asked, name)
             if reason != BASENAME or (conf.basename and name.partition(".")[0].lower() == base):
                 out.append((reason, name))
     return sorted(out, key=lambda one: one[0])
@@ -99,7 +99,7 @@ def _names(r: Any, folder: str) -> list[str]:
 
 
 def _redirect(r: Any, path: str) -> Answer:
-    target = escape_path(path) + (f"?{r.args}" if r.args is not None else "")
+    target = escape_uri(path) + (f"?{r.args}" if r.args is not None else "")
     r.headers_out.set("Location", r.engine.construct_url(r, target))
     referer = r.headers_in.get("Referer")
     tail = f" from {referer}" if referer is not None else ""
@@ -113,15 +113,16 @@ def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> Answer:
     page = [f"The document name you requested (<code>{escape_html(r.uri)}</code>) could not be found on this server.\n"
             "However, we found documents with names similar to the one you requested.<p>Available documents:\n<ul>\n"]
     for at, ((reason, _name), path) in enumerate(zip(found, paths, strict=True)):
-        page.append(f'<li><a href="{escape_path(path)}">{escape_html(path)}</a> ({REASONS[reason]})\n')
+        page.append(f'<li><a href="{escape_uri(path)}">{escape_html(path)}</a> ({REASONS[reason]})\n')
         if 0 < at < len(found) - 1 and reason != BASENAME and found[at + 1][0] == BASENAME:
             page.append("</ul>\nFurthermore, the following related documents were found:\n<ul>\n")
     page.append("</ul>\n")
     referer = r.headers_in.get("Referer")
     if referer is not None:
-        page.append(f'Please consider informing the owner of the <a href="{escape_path(referer)}">referring page</a> about the broken link.\n')
+        there = f'<a href="{escape_uri(referer)}">referring page</a>' if r.plan.dialect.reasons_22 else f"referring page <tt>{escape_html(referer)}</tt>"
+        page.append(f"Please consider informing the owner of the {there} about the broken link.\n")
     r.notes["variant-list"] = "".join(page)
-    variants = ",".join(f'"{escape_path(path)}";"{REASONS[reason]}"' for (reason, _name), path in zip(found, paths, strict=True))
+    variants = ",".join(f'"{escape_uri(path)}";"{REASONS[reason]}"' for (reason, _name), path in zip(found, paths, strict=True))
     r.env["VARIANTS"] = f"{r.env['VARIANTS']}, {variants}" if "VARIANTS" in r.env else variants
     tail = f" from {referer}" if referer is not None else ""
     r.log("info", f"Spelling fix: {r.uri}: {len(found)} candidates{tail}", code="AH03226" if referer is not None else "AH03227", module="speling")

@@ -66,7 +66,7 @@ def _user_of(conf: UserDirServer, uri: str) -> str | None:
     if not uri.startswith("/~"):
         return None
     user = uri[2:].partition("/")[0]
-    if not user or user[1:] in (".", ".."):
+    if user in ("", ".", ".."):
         return None
     low = user.lower()
     if low in conf.disabled or (conf.disabled_for_all and low not in conf.enabled):

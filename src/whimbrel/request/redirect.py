@@ -87,7 +87,8 @@ def too_deep(r: Request) -> bool:
         elif top.main is not None:
             subrequests += 1
             if limits.max_subrequests and subrequests >= limits.max_subrequests:
-                what = f"{limits.max_subrequests} subrequest nesting levels due to probable configuration error."
+                word = "confguration" if r.plan.dialect.reasons_22 else "configuration"  # as 2.2 spells it
+                what = f"{limits.max_subrequests} subrequest nesting levels due to probable {word} error."
                 r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00125")
                 return True
         top = top.prev if top.prev is not None else top.main
@@ -143,7 +144,9 @@ async def lookup_entry(r: Request, name: str) -> Request:
     new = _child(r)
     folder = r.filename or "/"
     new.filename = (folder if folder.endswith("/") else folder.rpartition("/")[0] + "/") + name
-    new.uri = (r.uri if r.uri.endswith("/") else r.uri.rpartition("/")[0] + "/") + name
+    below = r.path_info or ""
+    uri = r.uri[:len(r.uri) - len(below)] if below and r.uri.endswith(below) else r.uri
+    new.uri = (uri if uri.endswith("/") else uri.rpartition("/")[0] + "/") + name
     return await _finished(new)
 
 

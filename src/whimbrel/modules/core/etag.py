@@ -34,7 +34,8 @@ def _with_list(r: Request, tag: str) -> str:
     if variants is None:
         return tag
     weak = "W/" if variants.startswith("W/") and not tag.startswith("W/") else ""
-    return f"{weak}{tag[:-1]};{variants.removeprefix('W/')[1:]}"
+    end = '"' if r.plan.dialect.etag_inode else ""  # 2.4 loses the closing quote
+    return f"{weak}{tag[:-1]};{variants.removeprefix('W/')[1:-1]}{end}"
 
 
 def _default(r: Request) -> int:

@@ -14,7 +14,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.errors import ConfigError
 from whimbrel.http.conditional import Condition, meets_conditions
-from whimbrel.http.url import escape_path, escape_segment
+from whimbrel.http.url import escape_uri, escape_segment
 from whimbrel.modules.cgi_environment import path_info_start
 from whimbrel.modules.core.etag import MICROSECONDS, make_etag
 from whimbrel.modules.mod_negotiation.accept import CGI_TYPE, entry, members, transparency
@@ -102,6 +102,8 @@ async def _read_folder(r: Any, n: Negotiation) -> Answer:
         sub = await r.engine.lookup_entry(r, name)
         if not is_file(sub.info):
             continue
+        if r.path_info:
+            sub.path_info, sub.uri = r.path_info, sub.uri + r.path_info
         if sub.handler is not None and sub.content_type is None:
             sub.content_type = CGI_TYPE
         if not _fits(asked, sub.notes) or sub.status != 200 or sub.content_type is None:
@@ -240,7 +242,7 @@ def make_map_handler(_scope: Scope) -> Made:
         if best.body is not None:
             return await _send_body(r, best)
         uri = r.uri[:path_info_start(r.uri, r.path_info)] if r.path_info else r.uri
-        folder = escape_path(uri.rpartition("/")[0] + "/")
+        folder = escape_uri(uri.rpartition("/")[0] + "/")
         answer: Answer = await r.engine.internal_redirect(folder + best.name + (r.path_info or ""), r)
         return answer
 
