@@ -1,0 +1,78 @@
+"""Rewrite maps.  The expected values are those of the recorded map file and of the running server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import ask, engine
+
+from whimbrel.errors import ConfigError
+from whimbrel.modules.mod_rewrite.maps import parse_text
+
+LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
+MAP = "# map\none  /a.txt\ntwo /d/x.txt extra words\nthree\tb.html\nfour   \n  five /d/\nUPPER /up\na.b dotted\n\none second\n"
+
+
+def test_text_maps() -> None:
+    assert parse_text(MAP) == {"one": "/a.txt", "two": "/d/x.txt", "three": "b.html", "UPPER": "/up", "a.b": "dotted"}
+
+
+def value(root: Path, line: str, use: str, path: str, files: dict[str, str] | None = None) -> str | None:
+    conf = f"{LOAD}RewriteMap m {line}\nRewriteRule ^/m/(.*)$ http://e.test/?v={use} [R,NE]\n"
+    location = ask(engine(root, conf, {"conf/map.txt": MAP, **(files or {})}), path).get("Location")
+    return location and location.removeprefix("http://e.test/").removeprefix("?v=")
+
+
+@pytest.mark.parametrize(("line", "use", "key", "found"), [
+    ("txt:conf/map.txt", "${m:$1}", "two", "/d/x.txt"), ("txt:conf/map.txt", "${m:$1|none}", "five", "none"),
+    ("txt:conf/map.txt", "${m:$1|none}", "four", "none"), ("txt:conf/map.txt", "${m:$1}", "upper", ""), ("conf/map.txt", "${m:$1}", "a.b", "dotted"),
+    ("int:toupper", "${m:$1}", "aBc", "ABC"), ("int:tolower", "${m:$1}", "AbC", "abc"), ("int:escape", "${m:$1}", "%c3%a9%22", "%c3%a9%22"),
+    ("int:unescape", "${m:$1}", "a%2525b", "a%b"), ("int:tolower", "${x:$1}-${m:${m:$1}|y}", "Q", "-q"),
+    ("rnd:conf/map.txt", "${m:$1}", "one", "/a.txt"),
+])
+def test_values(tmp_path: Path, line: str, use: str, key: str, found: str) -> None:
+    assert value(tmp_path, line, use, f"/m/{key}") == found
+
+
+def test_a_changed_file_counts_at_once(tmp_path: Path) -> None:
+    serving = engine(tmp_path, f"{LOAD}RewriteMap m txt:conf/map.txt\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1}} [R]\n", {"conf/map.txt": MAP})
+    assert ask(serving, "/m/three").get("Location") == "http://e.test/b.html"
+    (tmp_path / "conf/map.txt").write_text("three c\n")
+    os.utime(tmp_path / "conf/map.txt", (5, 5))
+    assert ask(serving, "/m/three").get("Location") == "http://e.test/c"
+
+
+PROGRAM = '#!/bin/sh\nwhile read -r k; do case "$k" in bad*) echo NULL;; end) exit;; hang) sleep 9;; *) echo "got=$k";; esac; done\n'
+
+
+@pytest.mark.parametrize(("keys", "found"), [
+    (["hey", "you"], ["got=hey", "got=you"]), (["bad", "a%0ab", "x"], ["none", "none", "got=x"]), (["end", "x"], ["", ""]),
+])
+def test_programs(tmp_path: Path, keys: list[str], found: list[str]) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/prg.sh").write_text(PROGRAM)
+    os.chmod(tmp_path / "conf/prg.sh", 0o755)
+    conf = f"{LOAD}RewriteMap m prg:conf/prg.sh\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} [R]\n"
+    serving = engine(tmp_path, conf)
+    assert [(ask(serving, f"/m/{key}").get("Location") or "").removeprefix("http://e.test/") for key in keys] == found
+
+
+def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/prg.sh").write_text(PROGRAM.replace("sleep 9", "exec sleep 9"))
+    os.chmod(tmp_path / "conf/prg.sh", 0o755)
+    conf = f"Timeout 1\n{LOAD}RewriteMap m prg:conf/prg.sh\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} [R]\n"
+    assert ask(engine(tmp_path, conf), "/m/hang").get("Location") == "http://e.test/none"
+
+
+@pytest.mark.parametrize(("line", "reason"), [
+    ("m foo:bar", "RewriteMap: file for map m not found:@/foo:bar"), ("m int:nope", "RewriteMap: internal map not found:nope"),
+    ("m txt:/no/such", "RewriteMap: file for map m not found:/no/such"), ("m dbm=x:y", "RewriteMap: dbm type x is invalid"),
+    ("m dbd:q", "RewriteMap types dbd and fastdbd require mod_dbd!"),
+])
+def test_refused(tmp_path: Path, line: str, reason: str) -> None:
+    with pytest.raises(ConfigError) as problem:
+        engine(tmp_path, f"{LOAD}RewriteMap {line}\n")
+    assert problem.value.reason == reason.replace("@", str(tmp_path))
