@@ -30,6 +30,7 @@ class Arguments:
         self.before: list[str] = []
         self.after: list[str] = []
         self.check_only = self.single = False
+        self.check_roots = True
         self.shown = [program]
 
     @property
@@ -64,6 +65,8 @@ class Arguments:
         if letter == "X":
             self.single = True
             self.defines.append("DEBUG")
+        elif letter == "T":
+            self.check_roots = False
         elif letter in "tSM":
             self.check_only = True
             self.defines += {"t": [], "S": ["DUMP_VHOSTS", "DUMP_RUN_CFG"], "M": ["DUMP_MODULES"]}[letter]

@@ -18,6 +18,7 @@ from whimbrel.modules.core.spec import server_spec
 from whimbrel.octets import from_system, raw
 
 _LEVELS = {name: number for number, name in enumerate(("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"))}
+_ALWAYS = frozenset({"startup", "notice", *(f"trace{n}" for n in range(1, 9))})  # traces are only made where LogLevel asks for them
 
 
 class Reading:
@@ -38,7 +39,7 @@ class Reading:
             os.environ.update(places.read_envvars(envvars, self.root))
         return LoadOptions(
             server_root=from_system(self.root), file=from_system(arguments.file or places.file_of(self.root)),
-            defines=tuple(map(from_system, arguments.defines)), before=tuple(map(from_system, arguments.before)),
+            defines=tuple(map(from_system, arguments.defines)), before=tuple(map(from_system, arguments.before)), check_roots=arguments.check_roots,
             after=tuple(map(from_system, arguments.after)), check_only=arguments.check_only,
             environment={from_system(k): from_system(v) for k, v in os.environ.items()}, program=os.path.basename(arguments.program),
         )
@@ -81,7 +82,7 @@ class Reading:
             return
         limit = _LEVELS.get(self.arguments.level or "warn", 99)
         for message in configuration.messages[self._messages:]:
-            if message.level in ("startup", "notice") or _LEVELS.get(message.level, 99) <= limit:
+            if message.level in _ALWAYS or _LEVELS.get(message.level, 99) <= limit:
                 complain(format_message(message, self.dialect, time=_now(self.dialect.ah_codes), process=f"pid {os.getpid()}:tid {os.getpid()}"))
         self._messages = len(configuration.messages)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, TypeVar
 
 from whimbrel.config.configuration import Configuration
@@ -17,6 +18,7 @@ from whimbrel.errors import ConfigError, Place, UnknownDirective
 from whimbrel.octets import raw, text
 from whimbrel.regex import Regex, RegexError, compile_regex
 
+_NAMED_GROUP = re.compile(r"(?<!\\)(?:\\\\)*\(\?<[A-Za-z_]")
 R = TypeVar("R")
 
 IN_MAIN_FILE = int(Where.RSRC_CONF | Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES)
@@ -69,10 +71,17 @@ class CommandState(Command):
         return root_relative(self.configuration.root, path)
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
+        if self.dialect.version < (2, 4) and _NAMED_GROUP.search(pattern):
+            raise RegexError("the PCRE of 2.2 knows no (?<name>")
         return compile_regex(pattern, ignore_case=ignore_case)
 
     def provider(self, group: str, name: str) -> Any:
-        return self.configuration.provider(group, name)
+        found = self.configuration.provider(group, name)
+        if found is None and group == "expr_variable":
+            from whimbrel.config.unbuilt import variable
+
+            return variable(self, name)
+        return found
 
     def loaded(self, module: str) -> bool:
         return self.configuration.loaded(module)

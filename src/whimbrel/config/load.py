@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from whimbrel.config.unbuilt import as_directive, checker, say_before
 from whimbrel.dialect import Dialect
 from whimbrel.directives.spec import Versions
 from whimbrel.errors import ConfigError, StartError
+from whimbrel.octets import raw
 from whimbrel.registry.module import Module
 
 
@@ -68,14 +70,26 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     base = path.rpartition("/")[2].removesuffix(".so")
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
     if row is None or row.static:
-        missing = absolute if old or "/" in path else path
-        raise ConfigError(f"Cannot load {shown} into server: {missing}: cannot open shared object file: No such file or directory")
+        tried = absolute if old or "/" in path else path
+        raise ConfigError(f"Cannot load {shown} into server: {tried}: {no_library(absolute if tried == absolute else '')}")
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
     if row.identifier != name:
         raise ConfigError(f"Can't locate API module structure `{name}' in file {absolute}: {absolute}: undefined symbol: {name}")
     add_module(configuration, row)
     configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))
+
+
+def no_library(path: str) -> str:
+    """What the dynamic linker says of a file that is no library; a name without folder (then "") it looks for among the system's own."""
+    try:
+        with open(raw(path), "rb") as file:
+            head = file.read(64)
+    except IsADirectoryError:
+        return "cannot read file data: Is a directory"
+    except OSError as problem:
+        return f"cannot open shared object file: {os.strerror(problem.errno or 0)}"
+    return "file too short" if not head else "invalid ELF header"
 
 
 def _built_in(configuration: Configuration, name: str) -> bool:

@@ -7,6 +7,7 @@ why) only gives a warning.  A .htaccess file can't stop a start, so there such a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from whimbrel.catalogue.checks import Around, before, check_calls, declares, rule_of, warning
@@ -17,7 +18,11 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import IN_SECTION, CommandState
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
+from whimbrel.expr.errors import ExprError
+from whimbrel.expr.library import Variable
+from whimbrel.expr.parser import parse_condition, parse_string
 
 SHOWN = 8
 IN_PROXY = IN_SECTION | int(Where.PROXY_CONF)
@@ -53,21 +58,23 @@ def checker(row: CatalogueRow, version: str) -> LineCheck:
 
 def _ask(state: CommandState, row: CatalogueRow, name: str, calls: list[list[str]], version: str) -> None:
     around = surroundings(state, version)
-    message = check_calls(row.source, name, calls, around)
-    if message:
-        raise ConfigError(message)
     for words in calls:
         said = warning(row.source, name, words, around)
         if said is not None:
             state.warn(said.text, code=said.code, level=said.level, cause=said.cause)
-        for group, made in declares(row.source, name, words):
+    message = check_calls(row.source, name, calls, around)
+    if message:
+        raise ConfigError(message)
+    for words in calls:
+        for group, made in declares(row.source, name, words, around):
             state.configuration.declare(group, made)
 
 
 def _inside(state: CommandState, name: str) -> None:
     """Execute what a container holds."""
     if name in ("<proxy", "<proxymatch"):
-        state.execute_in(Layer(SectionKind.SERVER), state.node.args.rpartition(">")[0].strip(), IN_PROXY if state.dialect.ah_codes else IN_SECTION)
+        pattern = getword(state.node.args.rpartition(">")[0])[0]
+        state.execute_in(Layer(SectionKind.SERVER), pattern, IN_PROXY if state.dialect.ah_codes else IN_SECTION)
     elif name[:5] not in ("<luah", "<luaq"):
         state.execute(state.node.children)
 
@@ -79,13 +86,37 @@ def surroundings(state: CommandState, version: str) -> Around:
     return Around(
         version, configuration.root, configuration.modules.identifiers, configuration.declared.get("authn", frozenset()),
         bool(state.path) or state.in_htaccess, "<location" in sections or "<locationmatch" in sections, (), sections, state.path,
-        configuration.declared)
+        configuration.declared, partial(_expression_error, state))
+
+
+def _expression_error(state: CommandState, text: str, string: bool) -> str:
+    try:
+        (parse_string if string else parse_condition)(text, restricted=state.in_htaccess, lookup=state.provider)
+    except ExprError as problem:
+        return problem.reason
+    return ""
 
 
 def spot(state: CommandState) -> Spot:
     """Where the present directive stands, in the catalogue's terms."""
     sections = [node.name for node in state.node.enclosing()]
     return Spot(sections, state.methods != -1, bool(state.path) or state.in_htaccess, state.in_virtual_host, state.in_htaccess)
+
+
+# Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).
+_VARIABLES = {
+    "ssl_module": ("mod_ssl.c", "SSL_*"), "http2_module": ("mod_http2.c", "HTTP2 H2PUSH H2_PUSH H2_PUSHED H2_PUSHED_ON H2_STREAM_ID H2_STREAM_TAG"),
+}
+
+
+def variable(state: CommandState, name: str) -> Variable | None:
+    """A variable that a loaded module without behaviour brings: the expression is right, and a start is refused."""
+    for module, (source, names) in _VARIABLES.items():
+        if state.loaded(module) and any(name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()):
+            if not state.in_htaccess:
+                state.configuration.unimplemented.append((state.node, source))
+            return Variable(lambda _evaluation: None)
+    return None
 
 
 # what happens to them ----------------------------------------------------------------------------

@@ -9,11 +9,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from whimbrel.syntax import words as plain
-from whimbrel.syntax.words import skip_blanks, unescaped
+from whimbrel.syntax.words import skip_blanks
 
 _WORDS = re.compile(r"[^ \t\n\v\f\r]+")
 _QUOTING = re.compile(r"""["'\\]""")
-_BRACE = re.compile(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
 
 
 def getword(text: str) -> tuple[str, str]:
@@ -31,27 +30,6 @@ def words(text: str) -> list[str]:
         word, at = plain.getword(text, at)
         found.append(word)
     return found
-
-
-def getword_braced(text: str) -> tuple[str, str]:
-    """Like `getword`, but a word in braces (of 2.4: ProxyHCExpr) runs to the matching brace and loses both.
-
-    Braces nest; two backslashes are one, a single one hides nothing.
-    """
-    start = skip_blanks(text)
-    if text[start:start + 1] != "{":
-        return getword(text)
-    end = _closing_brace(text, start + 1)
-    return unescaped(text[start + 1:end]), text[skip_blanks(text, min(end + 1, len(text))):]
-
-
-def _closing_brace(text: str, at: int) -> int:
-    depth = 1
-    for token in _BRACE.finditer(text, at):
-        depth += {"{": 1, "}": -1}.get(token[0], 0)
-        if not depth:
-            return token.start()
-    return len(text)
 
 
 Lookup = Callable[[str], "str | None"]

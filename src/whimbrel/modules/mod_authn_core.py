@@ -84,6 +84,7 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
         raise ConfigError("The alias provider name must be different from the base provider name.")
     provider = find_provider(cmd, base)
     server = cmd.main_server(AuthnCoreServer)
+    state_of(cmd).configuration.declare("authn", name)
     made = AuthnProvider(lambda scope: provider.make(under(scope, layer)))
     server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: made}
 

@@ -11,6 +11,7 @@ import re
 WHITE = " \t\n\v\f\r"
 
 _BLANKS = re.compile(r"[ \t\n\v\f\r]*")
+_BRACE = re.compile(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
 _BARE = re.compile(r"[^ \t\n\v\f\r]+")
 _QUOTED = {quote: re.compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
 _ESCAPED = {"": re.compile(r"\\(\\)"), '"': re.compile(r'\\([\\"])'), "'": re.compile(r"\\([\\'])")}
@@ -32,6 +33,28 @@ def getword(text: str, at: int = 0) -> tuple[str, int]:
         quote, end = "", _end(_BARE, text, start)
         word = text[start:end]
     return unescaped(word, quote), _end(_BLANKS, text, end)
+
+
+def getword_braced(text: str) -> tuple[str, str]:
+    """The first word and the rest, like `getword`, but a word in braces (of 2.4: ProxyHCExpr) runs to the matching brace and loses both.
+
+    Braces nest; two backslashes are one, a single one hides nothing.
+    """
+    start = skip_blanks(text)
+    if text[start:start + 1] != "{":
+        word, at = getword(text)
+        return word, text[at:]
+    end = _closing_brace(text, start + 1)
+    return unescaped(text[start + 1:end]), text[skip_blanks(text, min(end + 1, len(text))):]
+
+
+def _closing_brace(text: str, at: int) -> int:
+    depth = 1
+    for token in _BRACE.finditer(text, at):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if not depth:
+            return token.start()
+    return len(text)
 
 
 def unescaped(word: str, quote: str = "") -> str:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.directives.words import expand, getword, getword_braced, undefined_warning, variables, words
+from whimbrel.directives.words import expand, getword, undefined_warning, variables, words
+from whimbrel.syntax.words import getword_braced
 
 
 @pytest.mark.parametrize(("text", "expected"), [

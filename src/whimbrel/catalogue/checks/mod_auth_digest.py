@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.catalogue.checks.providers import authn_provider
-from whimbrel.catalogue.checks.rules import Around, Rule, always, by_version, one_of, only, when
+from whimbrel.catalogue.checks.rules import Around, Rule, Said, Warner, always, by_version, one_of, only, when
 
 SMALLEST = {"2.2": 168, "2.4": 88}
 
@@ -28,4 +28,11 @@ CHECKS: dict[str, Rule] = {
     "authdigestprovider": authn_provider,
     "authdigestqop": only("2.4", one_of("auth", "AuthDigestQop is deprecated: only 'auth' is supported")),
     "authdigestshmemsize": _shmem_size,
+}
+
+SESSION = Said("Digest: WARNING: algorithm `MD5-sess' is not supported on platforms without shared-memory support - reverting to MD5")
+ENTITY = Said("Digest: WARNING: qop `auth-int' currently only works correctly for responses with no entity")
+WARNINGS: dict[str, Warner] = {
+    "authdigestalgorithm": lambda words, around: SESSION if around.version == "2.2" and words[0].lower() == "md5-sess" else None,
+    "authdigestqop": lambda words, around: ENTITY if around.version == "2.2" and words[0].lower() == "auth-int" else None,
 }

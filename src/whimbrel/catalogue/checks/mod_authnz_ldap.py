@@ -40,4 +40,6 @@ def _password(words: list[str], around: Around) -> str | None:
     return None if os.access(raw(program), os.X_OK) else "Empty passwords are invalid for AuthLDAPBindPassword"
 
 
-CHECKS: dict[str, Rule] = {"authldapbindpassword": _password, "authldapurl": _url, "authldapdereferencealiases": _dereference, "authldapinitialbindpattern": _pattern}
+CHECKS: dict[str, Rule] = {
+    "authldapbindpassword": _password, "authldapurl": _url, "authldapdereferencealiases": _dereference, "authldapinitialbindpattern": _pattern,
+}

@@ -28,7 +28,8 @@ def _by_type(words: list[str], around: Around) -> str | None:
 def _provider(words: list[str], around: Around) -> str | None:
     """2.2 wants four words in one text: filter, provider, condition, match."""
     if around.version == "2.4":
-        return _known(words[1], around)
+        wrong = around.expression_error(words[2], False)
+        return _known(words[1], around) or (f"Error parsing FilterProvider expression:{wrong}" if wrong else None)
     parts = split(words[0])
     return _known(parts[1], around) if len(parts) == 4 else "usage: FilterProvider filter provider condition match"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, between, duration, one_of
+from whimbrel.catalogue.checks.rules import Around, Rule, Said, Warner, between, duration, one_of
 
 SWITCHES = "copyfiles direct earlyhints moderntlsonly outputbuffering proxyrequests push upgrade websockets"
 POSITIVE, WINDOW, ZERO = "value must be > 0", "value must be >= 1024", "value must be 0 or larger"
@@ -66,3 +66,5 @@ CHECKS: dict[str, Rule] = {
     "h2pushpriority": _priority,
     "h2pushresource": _resource,
 }
+SERIAL = Said("H2SerializeHeaders: this feature has been disabled and the directive to enable it is ignored.", "AH10307")
+WARNINGS: dict[str, Warner] = {"h2serializeheaders": lambda words, around: SERIAL if words[0].lower() == "on" else None}

@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 
-from whimbrel.catalogue.checks.rules import Around, Rule, unresolved
+from whimbrel.catalogue.checks.rules import Around, Rule, split, unresolved
 from whimbrel.octets import raw
 
 MASK, ADDRESS = "The specified network mask is invalid.", "The specified IP address is invalid."
@@ -53,10 +53,21 @@ def _proxy(name: str) -> Rule:
 
 
 def _list(name: str) -> Rule:
-    """A file of proxies."""
+    """A file of proxies, comments and blank lines between them."""
+    judge = _proxy(name)
+
     def rule(words: list[str], around: Around) -> str | None:
         path = around.path(words[0])
-        return None if os.path.exists(raw(path)) else f"{name}: Could not open file {path}: No such file or directory"
+        try:
+            with open(raw(path), encoding="latin-1") as file:
+                lines = file.read().split("\n")
+        except OSError as problem:
+            return f"{name}: Could not open file {path}: {os.strerror(problem.errno or 0)}"
+        for number, line in enumerate(lines, 1):
+            for word in split(line.partition("#")[0].strip()):
+                if wrong := judge([word], around):
+                    return f"{wrong} at line {number} of {path}"
+        return None
 
     return rule
 

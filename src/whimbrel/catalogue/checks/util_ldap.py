@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, between, duration, one_of, when
+from whimbrel.catalogue.checks.rules import Around, Rule, Said, Warner, between, duration, one_of, when
 from whimbrel.octets import raw
 
 GLOBAL = "CA_DER CA_BASE64 CA_CERT7_DB CA_SECMOD CERT_DER CERT_BASE64 CERT_KEY3_DB CERT_NICKNAME KEY_DER KEY_BASE64"
 CLIENT = "CA_DER CA_BASE64 CERT_DER CERT_BASE64 CERT_NICKNAME CERT_PFX KEY_DER KEY_BASE64 KEY_PFX"
+AUTHORITIES = frozenset(GLOBAL.split()) - {"CERT_NICKNAME"} | {"CERT_PFX", "KEY_PFX"}
 HOPS = "LDAPReferralHopLimit must be greater than zero (Use 'LDAPReferrals Off' to disable referral chasing)"
 
 
@@ -31,6 +33,15 @@ def _timeout(words: list[str], around: Around) -> str | None:
     return "Timeout must be non-negative" if value < 0 else None
 
 
+def _unreadable(words: list[str], around: Around) -> Said | None:
+    """A missing file of authorities is told twice: here with the system's reason, then by the rule."""
+    path = around.path(words[1])
+    if words[0].upper() not in AUTHORITIES or os.path.exists(raw(path)):
+        return None
+    told = f"LDAP: Could not open SSL trusted certificate authority file - {path}"
+    return Said(told, "AH01304", "error", f"({errno.ENOENT}){os.strerror(errno.ENOENT)}")
+
+
 _CERTIFICATE = "The certificate type {} is not recognised. It should be one of "
 
 CHECKS: dict[str, Rule] = {
@@ -47,3 +58,4 @@ CHECKS: dict[str, Rule] = {
     "ldapretrydelay": duration("LDAPRetryDelay has wrong format"),
     "ldaptimeout": _timeout,
 }
+WARNINGS: dict[str, Warner] = {"ldaptrustedglobalcert": _unreadable}

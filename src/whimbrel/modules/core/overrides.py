@@ -170,8 +170,8 @@ def set_allow_override_list(command: Command, conf: CoreFolder, words: list[str]
 
 
 def _useless(command: Command, text: str, code: str) -> None:
-    """Warn about a place without effect.  In a virtual host httpd logs this to the host's error log, which isn't open yet: nobody sees it."""
-    if command.in_virtual_host:
+    """Warn about a place without effect.  In a virtual host 2.4 logs this to the host's error log, which isn't open yet: nobody sees it."""
+    if command.in_virtual_host and command.dialect.ah_codes:
         return
     try:
         check_context(command, Not.LOCATION | Not.FILES)

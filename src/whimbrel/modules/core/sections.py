@@ -66,10 +66,12 @@ def set_directory(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_directory_match(command: Command, _none: None, words: list[str]) -> None:
-    """<DirectoryMatch>: an expression over whole paths."""
+    """<DirectoryMatch>: an expression over whole paths; a ``~`` before it says nothing new."""
     state = state_of(command)
     check_context(command, Not.DIR_CONTEXT)
     pattern, rest = getword(container_text(command, words))
+    if pattern == "~":
+        pattern, rest = getword(rest)
     section = _section(SectionKind.DIRECTORY_MATCH, state)
     _set_regex(section, state, pattern)
     _finish_directory(command, section, pattern, rest)
