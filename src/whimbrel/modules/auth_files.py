@@ -116,36 +116,43 @@ def getword_at(line: str, stop: str) -> tuple[str, str]:
     return word, rest.lstrip(stop)
 
 
-class Passwords:
-    """The entries of a password file: user to stored password, and realm hashes of digest files.
+class Verifier:
+    """Passwords against stored ones; one that was right is remembered (as a keyed digest) for as long as this object lives."""
 
-    A password that was right is remembered (as a keyed digest) for as long as the file stays the same.
-    """
+    def __init__(self) -> None:
+        self._key = os.urandom(32)
+        self._right: dict[str, tuple[bytes, str]] = {}
+
+    def _digest(self, user: str, password: str) -> bytes:
+        return hashlib.blake2b(raw(f"{len(user)}:{user}:{password}"), key=self._key, digest_size=32).digest()
+
+    async def right(self, r: Request, user: str, password: str, stored: str) -> bool:
+        """Whether *password* of *user* is the one behind *stored*."""
+        known = (self._digest(user, password), stored)
+        if self._right.get(user) == known:
+            return True
+        good = verify(password, stored) if is_cheap(stored) else await r.engine.runtime.in_thread(lambda: verify(password, stored))
+        if good:
+            self._right[user] = known
+        return good
+
+
+class Passwords:
+    """The entries of a password file: user to stored password, and realm hashes of digest files."""
 
     def __init__(self, content: str, *, continued: bool) -> None:
         self.stored: dict[str, str] = {}
         self.realms: dict[tuple[str, str], str] = {}
-        self._key = os.urandom(32)
-        self._right: dict[str, bytes] = {}
+        self._verifier = Verifier()
         for line in config_lines(content, longest=_LONGEST_LINE, continued=continued):
             user, rest = getword_at(line, ":")
             second, rest = getword_at(rest, ":")
             self.stored.setdefault(user, second)
             self.realms.setdefault((user, second), getword_at(rest, ":")[0])
 
-    def _digest(self, user: str, password: str) -> bytes:
-        return hashlib.blake2b(raw(f"{len(user)}:{user}:{password}"), key=self._key, digest_size=32).digest()
-
     async def right(self, r: Request, user: str, password: str) -> bool:
         """Whether *password* is that of *user*, who must have an entry."""
-        digest = self._digest(user, password)
-        if self._right.get(user) == digest:
-            return True
-        stored = self.stored[user]
-        good = verify(password, stored) if is_cheap(stored) else await r.engine.runtime.in_thread(lambda: verify(password, stored))
-        if good:
-            self._right[user] = digest
-        return good
+        return await self._verifier.right(r, user, password, self.stored[user])
 
 
 def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:

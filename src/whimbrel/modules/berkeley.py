@@ -1,0 +1,70 @@
+"""Reading Berkeley DB hash files, as htdbm -TDB writes them: Debian's default kind of DBM file.
+
+The first page tells the page size.  A hash page has 26 bytes of header (entries at 20, type at 25), 16-bit offsets of its items, and the items, keys and
+values in turn, from its end downwards; large items lie in chains of overflow pages.  Numbers are in the order of the machine that wrote the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import error as too_short
+from struct import unpack_from
+from typing import Final
+
+_HASH_MAGIC: Final = 0x061561
+_HASH_PAGES: Final = (2, 13)
+_HEADER: Final = 26
+_INLINE: Final = 1
+_OFF_PAGE: Final = 3
+
+
+class Damaged(Exception):
+    """The bytes are no Berkeley DB hash file, or end before they should."""
+
+
+def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values of a file's bytes; raises Damaged."""
+    try:
+        order = next((o for o in "<>" if unpack_from(o + "I", data, 12)[0] == _HASH_MAGIC), "")
+        size = unpack_from(order + "I", data, 20)[0] if order else 0
+        if size < 512 or size > 65536 or size & (size - 1):
+            raise Damaged
+        for start in range(size, len(data) - size + 1, size):
+            if data[start + 25] in _HASH_PAGES:
+                yield from _page(data, start, size, order)
+    except too_short:
+        raise Damaged from None
+
+
+def _page(data: bytes, start: int, size: int, order: str) -> Iterator[tuple[bytes, bytes]]:
+    count = unpack_from(order + "H", data, start + 20)[0]
+    offsets = (*unpack_from(f"{order}{count}H", data, start + _HEADER),)
+    ends = (size, *offsets)
+    items = [_item(data, start + offset, start + end, size, order) for offset, end in zip(offsets, ends, strict=False)]
+    for key, value in zip(items[::2], items[1::2], strict=False):
+        if key is not None and value is not None:
+            yield key, value
+
+
+def _item(data: bytes, start: int, end: int, size: int, order: str) -> bytes | None:
+    """One item's bytes; None for duplicates and other things that password files don't have."""
+    if not start < end <= len(data):
+        raise Damaged
+    if data[start] == _INLINE:
+        return data[start + 1:end]
+    if data[start] != _OFF_PAGE:
+        return None
+    page, length = unpack_from(order + "II", data, start + 4)
+    return _overflow(data, page, length, size, order)
+
+
+def _overflow(data: bytes, page: int, length: int, size: int, order: str) -> bytes:
+    found = b""
+    while page and len(found) < length:
+        start = page * size
+        page = unpack_from(order + "I", data, start + 16)[0]
+        used = unpack_from(order + "H", data, start + 22)[0]
+        if not used:
+            raise Damaged
+        found += data[start + _HEADER:start + _HEADER + used]
+    return found

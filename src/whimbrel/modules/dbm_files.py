@@ -1,0 +1,90 @@
+"""DBM files of users and groups: SDBM and Berkeley DB read by Whimbrel itself, GDBM and NDBM where Python's library has them.
+
+Manual: AuthDBMType, AuthzDBMType.  A file is read whole when its stat changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, Final
+
+from whimbrel.dialect import Dialect
+from whimbrel.modules import berkeley, sdbm
+from whimbrel.modules.auth_files import Unreadable, Verifier
+from whimbrel.octets import raw, text
+from whimbrel.request.files import Mark, mark
+from whimbrel.request.record import Request
+
+Pairs = Iterator[tuple[bytes, bytes]]
+_NO_DRIVER: Final = (20019, "DSO load failed")
+_USER_ERROR: Final = 120000  # APR_OS_START_USERERR: where the Berkeley DB driver puts the system's error numbers
+_UNKNOWN: Final = "APR does not understand this error code"
+
+
+class DbmUnreadable(Unreadable):
+    """The file can't be opened; *code* and *reason* are what httpd's log says."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(code)
+        self.reason = reason
+
+    def line(self, dialect: Dialect, message: str) -> str:
+        """As in Unreadable, with the driver's reason."""
+        return message if dialect.ah_codes else f"({self.errno}){self.reason}: {message}"
+
+
+class DbmFile:
+    """The file that a directive names, of the kind that the type directive says ("" is the default kind)."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path, self.kind = path, kind
+        self._marks: tuple[Mark, ...] | None = None
+        self._content: dict[str, str] = {}
+        self.verifier = Verifier()
+        low = kind.lower()
+        self._driver = "db" if low in ("default", "db") else low if low in ("sdbm", "gdbm", "ndbm") else ""
+
+    def content(self, r: Request) -> dict[str, str]:
+        """Keys and values as of now; raises DbmUnreadable."""
+        suffixes = {"sdbm": (".dir", ".pag"), "ndbm": (".db",)}.get(self._driver, ("",))
+        seen: list[Mark] = []
+        for suffix in suffixes:
+            info = r.files.stat(self.path + suffix)
+            if info is None:
+                raise self._failure(r.files.errno or 2)
+            seen.append(mark(info))
+        if self._marks != tuple(seen):
+            self._content = {text(key): text(value) for key, value in self._read()}
+            self._marks, self.verifier = tuple(seen), Verifier()
+        return self._content
+
+    def _failure(self, errno: int) -> DbmUnreadable:
+        from os import strerror
+
+        if not self._driver:
+            return DbmUnreadable(*_NO_DRIVER)
+        return DbmUnreadable(_USER_ERROR + errno, _UNKNOWN) if self._driver == "db" else DbmUnreadable(errno, strerror(errno))
+
+    def _read(self) -> list[tuple[bytes, bytes]]:
+        reader: Callable[[bytes], Pairs] | None = {"sdbm": sdbm.pairs, "db": berkeley.pairs}.get(self._driver)
+        if reader is None:
+            return self._by_library()
+        try:
+            with open(raw(self.path) + (b".pag" if self._driver == "sdbm" else b""), "rb") as file:
+                return list(reader(file.read()))
+        except OSError as problem:
+            raise self._failure(problem.errno or 2) from None
+        except berkeley.Damaged:
+            raise self._failure(22) from None
+
+    def _by_library(self) -> list[tuple[bytes, bytes]]:
+        try:
+            library: Any = import_module({"gdbm": "dbm.gnu", "ndbm": "dbm.ndbm"}.get(self._driver, ""))
+        except (ImportError, ValueError):
+            raise DbmUnreadable(*_NO_DRIVER) from None
+        try:
+            with library.open(raw(self.path), "r") as file:
+                return [(key, file[key]) for key in file.keys()]  # noqa: SIM118
+        except OSError as problem:
+            raise self._failure(problem.errno or 22) from None

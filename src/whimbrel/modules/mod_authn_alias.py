@@ -1,0 +1,19 @@
+"""mod_authn_alias (2.2): authentication providers with settings of their own; 2.4 has this in mod_authn_core.
+
+Manual of 2.2: mod/mod_authn_alias.html.
+"""
+
+from __future__ import annotations
+
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.modules.mod_authn_core import AuthnCoreServer, alias
+from whimbrel.modules.setters import global_only
+from whimbrel.registry.module import Module
+
+MODULE = Module(
+    name="authn_alias_module", source="mod_authn_alias.c", versions=Versions.V22, server_settings=AuthnCoreServer,
+    directives=(
+        Directive(name="<AuthnProviderAlias", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=global_only(alias), record=Record.NONE,
+                  help="container for grouping an authentication provider's directives under a provider alias"),
+    ),
+)

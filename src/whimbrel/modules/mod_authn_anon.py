@@ -1,0 +1,85 @@
+"""mod_authn_anon: visitors who name one of a few users and give any password.
+
+Manual: mod/mod_authn_anon.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
+from whimbrel.modules.setters import set_flag
+from whimbrel.registry.module import Module, Provider, Reads, Scope
+from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.record import Request
+
+
+@dataclass(slots=True)
+class AnonSettings:
+    """Per-directory settings; httpd merges none of them, so a section that sets one starts from the defaults of all."""
+
+    users: frozenset[str] = setting(frozenset())  # in lower case
+    anyone: bool = setting(False)                 # Anonymous *
+    no_user: bool = setting(False)
+    email: bool = setting(True)
+    log: bool = setting(True)
+    verify: bool = setting(False)
+
+    def laid_over(self, base: AnonSettings) -> AnonSettings:
+        """This record alone."""
+        return self
+
+
+def add_user(_cmd: Command, record: AnonSettings, words: list[str]) -> None:
+    """Anonymous NAME or ``*``."""
+    name = words[0]
+    if not name:
+        raise ConfigError("Anonymous string cannot be empty, use Anonymous_NoUserId")
+    if name == "*":
+        record.anyone = True
+    elif record.anyone is not True:
+        record.users = frozenset({name.lower()}) if record.users is UNSET else record.users | {name.lower()}
+
+
+def make_anon(scope: Scope) -> Authn:
+    """Users that Anonymous names, with an address for a password where one is asked for."""
+    settings = scope.folder(AnonSettings)
+
+    async def password(r: Request, user: str, given: str) -> int:
+        if not _known(settings, user):
+            return AUTH_USER_NOT_FOUND
+        if (settings.email and not given) or (settings.verify and not _is_address(given)):
+            return AUTH_DENIED
+        if settings.log and r.initial:
+            r.log("info", f"Anonymous: Passwd <{given or 'none'}> Accepted", code="AH01672", module="authn_anon")
+        return AUTH_GRANTED
+
+    return Authn(password, None, Reads.HEAD)
+
+
+def _known(settings: AnonSettings, user: str) -> bool:
+    if not settings.users and not settings.anyone:
+        return False
+    return settings.no_user if not user else settings.anyone or user.lower() in settings.users
+
+
+def _is_address(given: str) -> bool:
+    """Whether *given* has an @ with something before it, and a dot."""
+    return given.find("@") > 0 and "." in given
+
+
+_FLAG_HELP = "Limited to 'on' or 'off'"
+MODULE = Module(
+    name="authn_anon_module", source="mod_authn_anon.c", folder_settings=AnonSettings,
+    directives=(
+        Directive(name="Anonymous", args=Args.ITERATE, where=Where.OR_AUTHCFG, apply=add_user, help="a space-separated list of user IDs"),
+        Directive(name="Anonymous_MustGiveEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("email"), help=_FLAG_HELP),
+        Directive(name="Anonymous_NoUserId", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("no_user"), help=_FLAG_HELP),
+        Directive(name="Anonymous_VerifyEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("verify"), help=_FLAG_HELP),
+        Directive(name="Anonymous_LogEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("log"), help=_FLAG_HELP),
+    ),
+    providers=(Provider("authn", "anon", AuthnProvider(make_anon)),),
+)

@@ -1,0 +1,76 @@
+"""mod_authn_dbm: users and passwords in a DBM file.
+
+Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``), the value the password and, behind a colon, anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
+from whimbrel.modules.auth_files import Unreadable
+from whimbrel.modules.dbm_files import DbmFile
+from whimbrel.modules.setters import set_path, set_text
+from whimbrel.registry.module import Module, Provider, Scope
+from whimbrel.registry.settings import setting
+from whimbrel.request.record import Request
+
+
+@dataclass(slots=True)
+class AuthnDbmSettings:
+    """Per-directory settings; httpd merges none of them."""
+
+    path: str = setting("")
+    kind: str = setting("default")
+
+    def laid_over(self, base: AuthnDbmSettings) -> AuthnDbmSettings:
+        """This record alone."""
+        return self
+
+
+def make_dbm(scope: Scope) -> Authn:
+    """Users of the AuthDBMUserFile."""
+    settings = scope.folder(AuthnDbmSettings)
+    file = DbmFile(settings.path, settings.kind)
+
+    async def password(r: Request, user: str, given: str) -> int:
+        entries = _entries(r, file)
+        if entries is None:
+            return AUTH_GENERAL_ERROR
+        stored = entries.get(user)
+        if stored is None:
+            return AUTH_USER_NOT_FOUND
+        return AUTH_GRANTED if await file.verifier.right(r, user, given, stored.partition(":")[0]) else AUTH_DENIED
+
+    def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
+        entries = _entries(r, file)
+        if entries is None:
+            return AUTH_GENERAL_ERROR, ""
+        stored = entries.get(f"{user}:{realm}")
+        return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored.partition(":")[0])
+
+    return Authn(password, realm_hash)
+
+
+def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
+    """The file's entries; None (logged) where it can't be read."""
+    try:
+        return file.content(r)
+    except Unreadable as problem:
+        old = not r.plan.dialect.ah_codes
+        line = problem.line(r.plan.dialect, f"could not open dbm (type {file.kind}) {'auth ' if old else ''}file: {file.path}")
+        r.log("error", line, code="AH10285", module="authn_dbm")
+        return None
+
+
+
+MODULE = Module(
+    name="authn_dbm_module", source="mod_authn_dbm.c", folder_settings=AuthnDbmSettings,
+    directives=(
+        Directive(name="AuthDBMUserFile", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_path("path"),
+                  help="dbm database file containing user IDs and passwords"),
+        Directive(name="AuthDBMType", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("kind"), help="what type of DBM file the user file is"),
+    ),
+    providers=(Provider("authn", "dbm", AuthnProvider(make_dbm)),),
+)
