@@ -4,6 +4,7 @@ from __future__ import annotations
 
 LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
 LONG = ("--dialect", "--envvars")
+JSON = "--json"
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug", *(f"trace{n}" for n in range(1, 9)))
 
@@ -31,6 +32,7 @@ class Arguments:
         self.after: list[str] = []
         self.check_only = self.single = False
         self.check_roots = True
+        self.json = False
         self.shown = [program]
 
     @property
@@ -83,6 +85,9 @@ def parse(program: str, words: list[str]) -> Arguments:
     while at < len(words):
         word = words[at]
         at += 1
+        if word == JSON:
+            out.json = True
+            continue
         if word in LONG or word.partition("=")[0] in LONG:
             name, equals, value = word.partition("=")
             if not equals:
@@ -95,6 +100,7 @@ def parse(program: str, words: list[str]) -> Arguments:
             raise WrongUse
         at = _take_letters(out, word[1:], words, at)
         if out.show:
+            out.json = out.json or JSON in words[at:]
             return out
     return out
 

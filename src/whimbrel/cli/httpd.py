@@ -1,4 +1,4 @@
-"""whimbrel-httpd: httpd's own command line, with ``--dialect 2.2|2.4|guide`` and ``--envvars FILE``.
+"""whimbrel-httpd: httpd's own command line, with ``--dialect 2.2|2.4|guide``, ``--envvars FILE`` and ``--json`` (for -t, the dumps, -l, -L, -V, -v).
 
 Everything that takes time is imported behind the options that need it.
 """
@@ -34,6 +34,12 @@ def run(argv: list[str]) -> int:
 
 def show(arguments: Arguments) -> int:
     """-v, -V, -l and -L."""
+    if arguments.json:
+        from whimbrel.cli import json_output, places
+
+        root = places.root_of(arguments.root)
+        json_output.write(json_output.of_show(arguments, root, places.file_of(root)))
+        return 0
     if arguments.show == "v":
         text = texts.version(arguments.dialect)
     elif arguments.show == "l":

@@ -108,14 +108,14 @@ def failed(problem: ConfigError | StartError, reading: Reading) -> int:
 
 def run(arguments: Arguments) -> int:
     """The part of whimbrel-httpd that needs a configuration; the exit status."""
-    reading = Reading(arguments)
+    reading = Reading(arguments, quiet=arguments.json and arguments.check_only)
     if arguments.error_file:
         handle = os.open(os.path.join(reading.root, arguments.error_file), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         os.dup2(handle, 2)
     try:
         configuration = reading.load()
         if arguments.check_only:
-            return _checked(configuration)
+            return _told(reading, None) if arguments.json else _checked(configuration)
         from whimbrel.cli import control
 
         if arguments.signal or arguments.dialect != "2.2":
@@ -124,7 +124,15 @@ def run(arguments: Arguments) -> int:
                 return status
         return control.start(reading, configuration)
     except (ConfigError, StartError) as problem:
-        return failed(problem, reading)
+        return _told(reading, problem) if arguments.json and arguments.check_only else failed(problem, reading)
+
+
+def _told(reading: Reading, problem: ConfigError | StartError | None) -> int:
+    """--json: the document, whether it is fine or not."""
+    from whimbrel.cli import json_output
+
+    json_output.write(json_output.of_check(reading.configuration, problem))
+    return 0 if problem is None else problem.status if isinstance(problem, StartError) else 1
 
 
 def _checked(configuration: Configuration) -> int:

@@ -1,0 +1,162 @@
+"""``--json``: what -t, the dumps, -l, -L, -V and -v tell, as one JSON document on standard output.
+
+Keys are stable, paths absolute; a text that is no UTF-8 has ``\\xNN`` for its bytes.  A check that fails prints the document too, with ``ok`` false.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from whimbrel.catalogue.listing import contexts
+from whimbrel.catalogue.load import WHERE, catalogue
+from whimbrel.cli import texts
+from whimbrel.cli.arguments import Arguments
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.hosts import Chain, Hosts
+from whimbrel.config.model import LogSink, Server
+from whimbrel.errors import ConfigError, Place, StartError
+from whimbrel.modules import ALL
+from whimbrel.octets import raw
+
+Json = dict[str, Any]
+
+
+def write(document: Json) -> None:
+    """Print *document* on standard output."""
+    os.write(1, json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def plain(text: str) -> str:
+    """Text with one character per byte as what it says in UTF-8."""
+    return text if text.isascii() else raw(text).decode("utf-8", "backslashreplace")
+
+
+def of_show(arguments: Arguments, root: str, file: str) -> Json:
+    """-v, -V, -l, -L."""
+    version = "2.2" if arguments.dialect == "2.2" else "2.4"
+    if arguments.show == "l":
+        return {"compiled_in_modules": [*texts.FIRST, *texts.BUILT_IN]}
+    if arguments.show == "L":
+        known = catalogue(version)
+        wanted = {m.source: m for m in known.modules if m.static or m.file in ALL}
+        return {"directives": [
+            {"name": row.name, "module": row.source, "help": row.help, "arguments": row.args, "contexts": contexts(row.where, version),
+             "override": [name for name, bit in WHERE.items() if row.where & bit], "default": row.default}
+            for source in wanted for row in known.module_rows(source)]}
+    found: Json = {"version": texts.VERSION, "compatible_with": texts.COMPATIBLE[arguments.dialect], "built": texts.built()}
+    if arguments.show == "V":
+        found |= {"mpm": "prefork" if version == "2.2" else "event", "server_root": root, "config_file": file, "pid_file": "logs/httpd.pid",
+                  "error_log": "logs/error_log", "types_config": "conf/mime.types"}
+    return found
+
+
+def of_check(configuration: Configuration | None, problem: ConfigError | StartError | None) -> Json:
+    """-t with or without dumps: whether it is fine, the messages on the way, and what was asked for."""
+    found: Json = {"ok": problem is None}
+    if problem is not None:
+        found["error"] = of_problem(problem)
+    if configuration is None:
+        return found
+    found["messages"] = [
+        {"level": m.level, "module": m.module, "code": m.code, "text": plain(m.text), "cause": m.cause, **of_place(m.place)}
+        for m in configuration.messages]
+    if problem is None:
+        found["without_behaviour"] = [
+            {"directive": node.name, "module": source, **of_place(node.place)} for node, source in configuration.unimplemented]
+        names = set(configuration.options.defines)
+        found |= {key: make(configuration) for name, (key, make) in _DUMPS.items() if name in names}
+    return found
+
+
+def of_problem(problem: ConfigError | StartError) -> Json:
+    """Why it can't be read or started."""
+    if isinstance(problem, StartError):
+        return {"status": problem.status, "lines": [plain(line) for line in problem.lines]}
+    return {"status": 1, "code": problem.code, "reason": plain(problem.reason), "hint": problem.hint, **of_place(problem.place)}
+
+
+def of_place(place: Place | None) -> Json:
+    """The file and the line, and the Include lines that led there, innermost first."""
+    if place is None:
+        return {}
+    via = []
+    outer = place.included_from
+    while outer is not None:
+        via.append({"file": plain(outer.path), "line": outer.line})
+        outer = outer.included_from
+    return {"file": plain(place.path), "line": place.line, **({"included_from": via} if via else {})}
+
+
+# dumps -------------------------------------------------------------------------------------------
+def virtual_hosts(configuration: Configuration) -> list[Json]:
+    """The addresses in the order of -S, each with the servers that are tried."""
+    hosts = configuration.hosts or Hosts(configuration)
+    return [_chain(chain) for chain in (*hosts.chains(), *hosts.defaults) if chain.server is not None]
+
+
+def _chain(chain: Chain) -> Json:
+    assert chain.server is not None
+    return {"address": chain.address.host, "port": chain.address.port or None, "default_server": _server(chain.server),
+            "servers": [{"port": address.port or None, **_server(server)} for address, server in chain.names] or [_server(chain.server)]}
+
+
+def _server(server: Server) -> Json:
+    return {"name": plain(server.name), "aliases": [plain(n) for n in server.names], "wild_aliases": [plain(n) for n in server.wild_names],
+            **of_place(server.place)}
+
+
+def run_settings(configuration: Configuration) -> Json:
+    """The run part of -S."""
+    from whimbrel.config.core import CoreServer
+    from whimbrel.modules.core.process import Process
+
+    spec, conf = configuration.spec, configuration.main.conf(Process)
+    sink = spec.error_log
+    return {
+        "server_root": plain(configuration.root),
+        "document_root": plain(configuration.main.conf(CoreServer).document_root or f"{configuration.root}/htdocs"),
+        "error_log": None if sink is None else _sink(sink),
+        "pid_file": plain(spec.pid_file), "user": plain(conf.user), "group": plain(conf.group),
+        "listen": [{"address": one.address or None, "port": one.port, "protocol": one.protocol or None} for one in spec.listeners],
+        "defines": {plain(name): _value(configuration, name) for name in configuration.defines},
+    }
+
+
+def _sink(sink: LogSink) -> Json:
+    return {"target": plain(sink.target), "kind": "program" if sink.piped else "syslog" if sink.syslog else "file"}
+
+
+def _value(configuration: Configuration, name: str) -> str | None:
+    value = configuration.variables.get(name.lower())
+    return None if value is None else plain(value)
+
+
+def modules(configuration: Configuration) -> list[Json]:
+    """-M."""
+    rows = {row.identifier: row for row in catalogue("2.4" if configuration.dialect.ah_codes else "2.2").modules}
+    return [{"name": m.name, "source": m.source, "linkage": "static" if m.name in rows and rows[m.name].static else "shared",
+             "has_behaviour": m.name in rows and rows[m.name].file in configuration.available} for m in configuration.modules.modules]
+
+
+def includes(configuration: Configuration) -> list[Json]:
+    """The files in the order of reading; *line* is that of the Include."""
+    return [{"file": plain(one.path), "line": one.line or None, "depth": one.depth} for one in configuration.includes]
+
+
+def tree(configuration: Configuration) -> list[Json]:
+    """The directives that count, each with the number of sections around it."""
+    found = []
+    waiting = [(node, 0) for node in reversed(configuration.tree)]
+    while waiting:
+        node, depth = waiting.pop()
+        found.append({"name": node.name, "arguments": plain(node.args), "depth": depth, **of_place(node.place)})
+        waiting += [(child, depth + 1) for child in reversed(node.children)]
+    return found
+
+
+_DUMPS = {
+    "DUMP_VHOSTS": ("virtual_hosts", virtual_hosts), "DUMP_RUN_CFG": ("run", run_settings), "DUMP_MODULES": ("modules", modules),
+    "DUMP_INCLUDES": ("includes", includes), "DUMP_CONFIG": ("config", tree),
+}
