@@ -8,7 +8,7 @@ from whimbrel.modules.mod_rewrite.conditions import Condition
 from whimbrel.modules.mod_rewrite.context import LogFn
 from whimbrel.modules.mod_rewrite.log import log_function, log_level
 from whimbrel.modules.mod_rewrite.maps import RewriteMap, needs_engine
-from whimbrel.modules.mod_rewrite.prefilter import Prefilter, literal_prefix
+from whimbrel.modules.mod_rewrite.prefilter import Prefilter, literal_inside, literal_prefix
 from whimbrel.modules.mod_rewrite.settings import Flag, RewriteServer, Rule, Rules
 from whimbrel.modules.mod_rewrite.template import Compiler, Template, escaping
 from whimbrel.registry.module import Reads, Scope
@@ -57,15 +57,13 @@ class RuleList:
         for rule in self.rules:
             self.reads |= rule.reads
         self.after_chain = _after_chains(rules)
-        self.prefilter = Prefilter([_prefix(rules, i) for i in range(len(rules))])
+        sure = [rule.pattern if _may_be_left_out(rules, i) else "" for i, rule in enumerate(rules)]
+        self.prefilter = Prefilter([literal_prefix(pattern) for pattern in sure], [literal_inside(pattern) for pattern in sure])
 
 
-def _prefix(rules: Rules, i: int) -> str:
-    """The prefix by which rule *i* may be left out; "" for negated ones and for all that belong to a chain."""
-    rule = rules[i]
-    if rule.flags & (Flag.NEGATED | Flag.CHAIN) or (i and rules[i - 1].flags & Flag.CHAIN):
-        return ""
-    return literal_prefix(rule.pattern)
+def _may_be_left_out(rules: Rules, i: int) -> bool:
+    """Whether rule *i* does nothing where its pattern does not match: not so for negated ones and for all that belong to a chain."""
+    return not rules[i].flags & (Flag.NEGATED | Flag.CHAIN) and not (i and rules[i - 1].flags & Flag.CHAIN)
 
 
 def _after_chains(rules: Rules) -> list[int]:

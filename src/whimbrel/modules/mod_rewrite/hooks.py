@@ -20,6 +20,7 @@ from whimbrel.request import identity
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
 _END_NOTE: Final = "mod_rewrite_end"
+_ANY_URI_HINT: Final = "Consult the manual entry for the RewriteOptions directive for options and caveats about matching other strings."
 
 
 # Servers --------------------------------------------------------------------------------------------------------------------------------------------
@@ -35,9 +36,11 @@ def make_translate(scope: Scope) -> Made | None:
     reads = rules.reads | (Reads.OUTSIDE if rules.log is not None and not new else Reads.NOTHING)
 
     def begin(r: Any) -> Run | None:
-        if r.server.is_virtual is not virtual or _ended(r):
+        if r.server.is_virtual is not virtual or _ended(r, rules):
             return None
         if not any_uri and (r.unparsed_uri == "*" or not r.uri.startswith("/")):
+            if rules.log is not None:
+                rules.log(r, 8, "", f"Declining, request-URI '{r.uri}' is not a URL-path. {_ANY_URI_HINT}")
             return None
         _script_variables(r)
         if r.filename is None:
@@ -92,13 +95,15 @@ def _script_variables(r: Any) -> None:
     r.env["SCRIPT_URI"] = identity.construct_url(r, url)
 
 
-def _ended(r: Any) -> bool:
-    """Whether a rule with END has run for this request, or one that it came from."""
+def _ended(r: Any, rules: RuleList) -> bool:
+    """Whether a rule with END has run for this request, or one that was redirected here; sub-requests begin anew."""
     one = r
     while one is not None:
         if _END_NOTE in one.notes:
+            if rules.log is not None:
+                rules.log(r, 8, rules.folder, "Declining, no further rewriting due to END flag")
             return True
-        one = one.prev if one.prev is not None else one.main
+        one = one.prev
     return False
 
 
@@ -188,7 +193,7 @@ def make_fixup(scope: Scope) -> Made | None:
     proxied = scope.loaded("proxy_module")
 
     def begin(r: Any) -> Run | None:
-        if _ended(r) or (slashless is not None and r.filename == slashless):
+        if (slashless is not None and r.filename == slashless) or _ended(r, rules):
             return None
         run = Run(rules, r)
         if r.filename is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -51,14 +52,45 @@ def _alternatives(pattern: str) -> bool:
     return False
 
 
+_SETTINGS = re.compile(r"\(\?[imsxnJUX^-]|\\[QE]|\(\*")
+_TOKEN = re.compile(r"\\(?P<escaped>[^0-9A-Za-z])|\\[dDwWsSbBAzZhHvVR]|(?P<open>\()|(?P<close>\))|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|"
+                    r"(?P<counted>[*?]|\{\d+(?:,\d*)?\})[+?]?|(?P<more>\+)[+?]?|(?P<special>[.^$|])|(?P<plain>[^\\\[\](){}*+?.^$|])", re.S)
+
+
+def literal_inside(pattern: str) -> str:
+    """The longest text that every match of *pattern* holds, "" where that can't be told; it holds without regard to case."""
+    if _SETTINGS.search(pattern) or ("|" in pattern and _alternatives(pattern)):
+        return ""
+    runs, run, depth, at = [""], "", 0, 0
+    while at < len(pattern):
+        found = _TOKEN.match(pattern, at)
+        if found is None:
+            return ""
+        at = found.end()
+        char = found["plain"] or found["escaped"]
+        if char and not depth:
+            run += char
+            continue
+        runs.append(run[:-1] if found["counted"] and not depth else run)
+        run = ""
+        depth += bool(found["open"]) - bool(found["close"])
+    best = max([*runs, run], key=len)
+    return best.lower() if best.isascii() else ""
+
+
 class Prefilter:
-    """The rules that may match a text, by their positions; *prefixes* holds "" for those that must always be asked."""
+    """The rules that may match a text, by their positions.
 
-    __slots__ = ("_all", "_always", "_by_size")
+    *prefixes* are what texts must begin with, *insides* what they must hold, "" for rules that must always be asked.
+    """
 
-    def __init__(self, prefixes: Sequence[str]) -> None:
+    __slots__ = ("_all", "_always", "_by_size", "_needles")
+
+    def __init__(self, prefixes: Sequence[str], insides: Sequence[str]) -> None:
         self._all: Sequence[int] | None = range(len(prefixes)) if len(prefixes) <= FEW else None
-        self._always = [i for i, prefix in enumerate(prefixes) if not prefix]
+        both = list(zip(prefixes, insides, strict=True))
+        self._always = [i for i, (prefix, inside) in enumerate(both) if not prefix and not inside]
+        self._needles = [(i, inside) for i, (prefix, inside) in enumerate(both) if inside and not prefix]
         by_size: dict[int, dict[str, list[int]]] = {}
         for i, prefix in enumerate(prefixes):
             if prefix:
@@ -69,7 +101,8 @@ class Prefilter:
         """Positions in their order."""
         if self._all is not None:
             return self._all
-        low, size, found = text.lower(), len(text), []
+        low, size = text.lower(), len(text)
+        found = [i for i, needle in self._needles if needle in low]
         for length, table in self._by_size:
             if length > size:
                 break
