@@ -46,6 +46,7 @@ def test_orphaned_workers_end(server: Running) -> None:
     workers = server.workers()
     server.signal(signal.SIGKILL)
     server.wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    assert workers and server.workers() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
@@ -56,9 +57,9 @@ def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: Runn
     (server.root / "conf/extra.conf").write_text("Redirect /q http://x.example/\n")
     server.signal(number)
     server.wait_for(lambda: (server.root / "logs/access_log").exists() and server.errors().count("resuming normal operations") == 2)
-    assert server.get("/q").startswith(b"HTTP/1.1 302 ")
+    server.wait_for(lambda: server.get("/q").startswith(b"HTTP/1.1 302 "))  # workers of before may still take a connection
     server.wait_for(lambda: "302" in (server.root / "logs/access_log").read_text())
-    assert (server.root / "logs/old").read_text() == "127.0.0.1 GET / HTTP/1.1 200 6\n"
+    assert (server.root / "logs/old").read_text().startswith("127.0.0.1 GET / HTTP/1.1 200 6\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from abc import abstractmethod
 from enum import Enum, auto
 from typing import Any, Final, cast
 
@@ -51,17 +52,17 @@ class Answering(asyncio.Protocol, Expiring):
         self._drained: asyncio.Future[None] | None = None
         self._then: tuple[Answer, bytes] | None = None
 
+    @abstractmethod
     def _proceed(self) -> None:
         """Go on with what has arrived."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _answered(self) -> None:
         """The answer is out and the connection stays."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _forget(self) -> None:
         """What has arrived, and what still comes, is of no interest any more."""
-        raise NotImplementedError
 
     def pause_writing(self) -> None:
         self._paused = True

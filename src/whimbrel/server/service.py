@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic, time
@@ -28,7 +29,7 @@ class Manners:
     keep_alive: float
 
 
-class Expiring:
+class Expiring(ABC):
     """Something with a *deadline* on the worker's clock; `expire` is called once that has passed."""
 
     __slots__ = ("deadline",)
@@ -36,21 +37,21 @@ class Expiring:
     def __init__(self) -> None:
         self.deadline = FOREVER
 
+    @abstractmethod
     def expire(self) -> None:
         """The deadline has passed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drain(self) -> None:
         """The worker will end: no connection stays open beyond its next answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close_now(self) -> None:
         """The worker ends: idle connections are closed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def row(self) -> dict[str, Any]:
         """What the scoreboard says about it."""
-        raise NotImplementedError
 
 
 class Service:

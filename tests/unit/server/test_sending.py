@@ -1,0 +1,54 @@
+"""Files on their way to a client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from whimbrel.request.body import FilePart
+from whimbrel.server.sending import FileSender
+
+
+# files --------------------------------------------------------------------------------------------
+def test_files_are_sent_whole_to_a_slow_reader(tmp_path: Path) -> None:
+    content = os.urandom(9_000_001)
+    (tmp_path / "f").write_bytes(content)
+
+    async def main() -> tuple[bytes, int]:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        handle = os.open(tmp_path / "f", os.O_RDONLY)
+        parts: list[bytes | FilePart] = [b"head", FilePart(handle, 1, len(content) - 1), b"tail"]
+        FileSender(asyncio.get_running_loop(), ours, parts, lambda count, problem: done.set_result(count), lambda: None).start()
+        got = b""
+        while len(got) < len(content) + 7:
+            got += await asyncio.get_running_loop().sock_recv(theirs, 50_000)
+        count = await done
+        with pytest.raises(OSError):
+            os.fstat(handle)
+        ours.close()
+        theirs.close()
+        return got, count
+
+    got, count = asyncio.run(main())
+    assert got == b"head" + content[1:] + b"tail"
+    assert count == len(got)
+
+
+def test_a_file_that_became_shorter_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"abc")
+
+    async def main() -> OSError | None:
+        ours, _theirs = socket.socketpair()
+        found: list[OSError | None] = []
+        part = FilePart(os.open(tmp_path / "f", os.O_RDONLY), 0, 10)
+        FileSender(asyncio.get_running_loop(), ours, [part], lambda count, problem: found.append(problem), lambda: None).start()
+        return found[0]
+
+    assert isinstance(asyncio.run(main()), OSError)
