@@ -6,8 +6,9 @@ Python's `re` runs the many patterns on which it and PCRE agree (it starts and s
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Any, Protocol
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, Final, Protocol
 
 
 class RegexError(Exception):
@@ -65,13 +66,62 @@ def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = 
     """
     if version22 and _NOT_IN_22.search(pattern):
         raise RegexError("unrecognized character after (?")
-    if _plain(pattern):
+    loops = _loops(pattern)
+    if loops < _EXPLODES and _plain(pattern):
         try:
             flags = re.ASCII | (0 if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else 0)
-            return Regex(pattern, ignore_case, re.compile(pattern if version22 else _end_only(pattern), flags))
+            quick = re.compile(pattern if version22 else _end_only(pattern), flags)
+            return Regex(pattern, ignore_case, quick if loops < 2 else _Bounded(quick, _SHORT[loops], pattern, ignore_case, version22))
         except (re.error, OverflowError):
             pass
     return Regex(pattern, ignore_case, _pcre(pattern, ignore_case, version22))
+
+
+# How long a search may take: PCRE gives up after a number of steps, and the pattern then counts as not matching, under httpd as here.  `re` never
+# gives up, so it only gets what ends soon: no repeated group with a choice in it, and several loops only on short texts.
+_EXPLODES: Final = 4
+_SHORT: Final = {2: 1024, 3: 96}
+_LOOP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<loop>[*+]|\{\d+,\d*\})|(?P<open>\()|(?P<close>\)(?P<again>[*+{]?))|(?P<choice>[|?])|.", re.S)
+
+
+def _loops(pattern: str) -> int:
+    """The number of unbounded repetitions in *pattern*; `_EXPLODES` where a repeated group repeats or chooses inside."""
+    count, inside = 0, [False]
+    for token in _LOOP.finditer(pattern):
+        if token["loop"]:
+            count += 1
+            inside[-1] = True
+        elif token["choice"] and pattern[token.start() - 1:token.start()] != "(":
+            inside[-1] = True
+        elif token["open"]:
+            inside.append(False)
+        elif token["close"] and len(inside) > 1:
+            free = inside.pop()
+            if free and token["again"]:
+                return _EXPLODES
+            inside[-1] = inside[-1] or free
+            count += bool(token["again"])
+    return count
+
+
+class _Bounded:
+    """A pattern of several loops: `re` for short texts, PCRE, which knows an end, for long ones."""
+
+    __slots__ = ("_make", "_quick", "_short", "_sure", "groupindex", "groups")
+
+    def __init__(self, quick: re.Pattern[str], short: int, pattern: str, ignore_case: bool, version22: bool) -> None:
+        self._quick: Callable[[str], Any] = quick.search
+        self.groups, self.groupindex, self._short = quick.groups, quick.groupindex, short
+        self._make: Callable[[], Any] = partial(_pcre, pattern, ignore_case, version22)
+        self._sure: Any = None
+
+    def search(self, subject: str) -> Any:
+        """The match, None without one."""
+        if len(subject) <= self._short:
+            return self._quick(subject)
+        if self._sure is None:
+            self._sure = self._make()
+        return self._sure.search(subject)
 
 
 _ESCAPE_CLASS_END = re.compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
@@ -85,14 +135,17 @@ def _end_only(pattern: str, end: str = r"\Z") -> str:
 class _Bytewise:
     """A PCRE pattern over the bytes of one-character-per-byte text."""
 
-    __slots__ = ("_search", "groupindex", "groups")
+    __slots__ = ("_gives_up", "_search", "groupindex", "groups")
 
-    def __init__(self, compiled: Any) -> None:
-        self._search, self.groups = compiled.search, compiled.groups
+    def __init__(self, compiled: Any, gives_up: type[Exception]) -> None:
+        self._search, self.groups, self._gives_up = compiled.search, compiled.groups, gives_up
         self.groupindex = {str(name, "latin-1") if isinstance(name, bytes) else name: n for name, n in compiled.groupindex.items()}
 
     def search(self, subject: str) -> Found | None:
-        found = self._search(subject.encode("latin-1"))
+        try:
+            found = self._search(subject.encode("latin-1"))
+        except self._gives_up:
+            return None
         return None if found is None else _BytesFound(found)
 
 
@@ -119,6 +172,6 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
     try:
         flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
         text = pattern if version22 else _end_only(pattern, r"\z")
-        return _Bytewise(pcre2.compile(text.encode("latin-1"), flags))
+        return _Bytewise(pcre2.compile(text.encode("latin-1"), flags), pcre2.LibraryError)
     except (pcre2.PatternError, pcre2.LibraryError) as problem:
         raise RegexError(str(problem)) from None

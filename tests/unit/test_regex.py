@@ -1,0 +1,41 @@
+"""Expressions as httpd has them.  What matches was asked of the running server where the two versions differ; times are bounds, not measurements."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from whimbrel.regex import RegexError, compile_regex
+
+
+@pytest.mark.parametrize(("pattern", "subject", "new", "old"), [
+    ("^a.b$", "a\nb", True, False), ("^a$", "a\n", False, True), ("a$", "xa", True, True), ("[$]x", "$x", True, True),
+])
+def test_newlines(pattern: str, subject: str, new: bool, old: bool) -> None:
+    assert (compile_regex(pattern).search(subject) is not None) is new
+    assert (compile_regex(pattern, version22=True).search(subject) is not None) is old
+
+
+def test_the_old_version_knows_no_angle_names() -> None:
+    assert compile_regex("^/(?<n>.)$").names == {"n": 1}
+    with pytest.raises(RegexError):
+        compile_regex("^/(?<n>.)$", version22=True)
+    assert compile_regex("(?<=a)b", version22=True).search("ab")
+
+
+@pytest.mark.parametrize(("pattern", "subject"), [
+    ("^(a+)+$", "a" * 60 + "!"), ("(a|aa)*$", "a" * 80 + "b"), ("(.*)(.*)x$", "a" * 8000), ("(.*)(.*)(.*)x$", "a" * 8000), ("(?:a*)*b", "a" * 60),
+    ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 200),
+])
+def test_no_search_goes_on_for_ever(pattern: str, subject: str) -> None:
+    start = time.process_time()
+    assert compile_regex(pattern).search(subject) is None
+    assert time.process_time() - start < 2
+
+
+def test_long_and_short_texts_match_alike() -> None:
+    regex = compile_regex("^/([^/]+)/(.*)/([^/]*)$")
+    for size in (3, 5000):
+        found = regex.search(f"/a/{'b' * size}/c")
+        assert found is not None and found.groups() == ("a", "b" * size, "c")
