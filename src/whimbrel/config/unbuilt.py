@@ -22,7 +22,6 @@ from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.expr.errors import ExprError
 from whimbrel.expr.library import Variable
-from whimbrel.expr.parser import parse_condition, parse_string
 
 SHOWN = 8
 IN_PROXY = IN_SECTION | int(Where.PROXY_CONF)
@@ -90,6 +89,8 @@ def surroundings(state: CommandState, version: str) -> Around:
 
 
 def _expression_error(state: CommandState, text: str, string: bool) -> str:
+    from whimbrel.expr.parser import parse_condition, parse_string  # most configurations have no expressions
+
     try:
         (parse_string if string else parse_condition)(text, restricted=state.in_htaccess, lookup=state.provider)
     except ExprError as problem:

@@ -6,8 +6,6 @@ it; each user says then what becomes of the request.
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
@@ -105,6 +103,9 @@ def _at_once(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     if not hasattr(found, "__await__"):
         done: T = found
         return done
+    import asyncio  # costs 40 ms, and -t evaluates nothing
+    import threading
+
     found.close()  # type: ignore[union-attr]
     results: list[T] = []
     thread = threading.Thread(target=lambda: results.append(asyncio.run(work())))
