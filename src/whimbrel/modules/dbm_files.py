@@ -46,7 +46,7 @@ class DbmFile:
         self._driver = "db" if low in ("default", "db") else low if low in ("sdbm", "gdbm", "ndbm") else ""
 
     def content(self, r: Request) -> dict[str, str]:
-        """Keys and values as of now; raises DbmUnreadable."""
+        """Keys and values (C strings: up to the first NUL) as of now; raises DbmUnreadable."""
         suffixes = {"sdbm": (".dir", ".pag"), "ndbm": (".db",)}.get(self._driver, ("",))
         seen: list[Mark] = []
         for suffix in suffixes:
@@ -55,7 +55,7 @@ class DbmFile:
                 raise self._failure(r.files.errno or 2)
             seen.append(mark(info))
         if self._marks != tuple(seen):
-            self._content = {text(key): text(value) for key, value in self._read()}
+            self._content = {text(key): text(value.partition(b"\0")[0]) for key, value in self._read()}
             self._marks, self.verifier = tuple(seen), Verifier()
         return self._content
 

@@ -29,10 +29,14 @@ _READS = Reads.HEAD | Reads.FILES
 
 @dataclass(slots=True)
 class AuthzGroupFileSettings:
-    """Per-directory settings."""
+    """Per-directory settings; httpd merges none of them."""
 
     file: AuthFile[Groups] | None = setting(None)
     authoritative: bool = setting(True)  # 2.2
+
+    def laid_over(self, base: AuthzGroupFileSettings) -> AuthzGroupFileSettings:
+        """This record alone."""
+        return self
 
 
 def set_file(cmd: Command, record: AuthzGroupFileSettings, words: list[str]) -> None:
@@ -108,7 +112,7 @@ def make_check22(scope: Scope) -> Made | None:
             groups = file.content(r).get(r.user or "", _NONE)
         except Unreadable as problem:
             r.log("error", problem.line(r.plan.dialect, f"Could not open group file: {file.path}"), module="authz_groupfile")
-            return DECLINED
+            return 500
         reason = f"user doesn't appear in group file ({file.path})."
         if groups:
             found = _member(r, applicable, groups, settings.authoritative)

@@ -100,8 +100,8 @@ def make_check22(scope: Scope) -> Made | None:
                     return OK
             elif line.name.lower() == "file-group":
                 reason = _note_group(r, line) or reason
-        if reason is None or not authoritative:
-            return DECLINED
+        if reason is None or not authoritative or GROUP_NOTE in r.notes:
+            return DECLINED  # where the group is known, the modules of groups decide
         _log(r, reason[0], "", reason[1])
         return 401
 
