@@ -1,0 +1,49 @@
+"""mod_dumpio: every byte of a connection in the error log.
+
+Manual: mod/mod_dumpio.html.  The module stores what was asked for; whoever reads and writes connections asks the provider ("dumpio", "wanted").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.modules.setters import set_choice, set_flag
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+LEVELS = "emerg alert crit error warn notice info debug"
+
+
+@dataclass(slots=True)
+class DumpioServer:
+    """What is dumped, and in 2.2 at which level (2.4: trace7)."""
+
+    input: bool = setting(False)
+    output: bool = setting(False)
+    level: str = setting("debug")
+
+
+def wanted(_configuration: Any, server: Any) -> DumpioServer:
+    """The settings in force."""
+    found: DumpioServer = server.conf(DumpioServer)
+    return found
+
+
+MODULE = Module(
+    name="dumpio_module",
+    source="mod_dumpio.c",
+    server_settings=DumpioServer,
+    directives=(
+        Directive(name="DumpIOInput", args=Args.FLAG, where=Where.RSRC_CONF, apply=set_flag("input"), record=Record.SERVER,
+                  help="Enable I/O Dump on Input Data"),
+        Directive(name="DumpIOOutput", args=Args.FLAG, where=Where.RSRC_CONF, apply=set_flag("output"), record=Record.SERVER,
+                  help="Enable I/O Dump on Output Data"),
+        Directive(name="DumpIOLogLevel", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, versions=Versions.V22,
+                  apply=set_choice("level", {word: word for word in LEVELS.split()},
+                                   f"DumpIOLogLevel requires level keyword: one of {LEVELS.replace(' ', '/')}"),
+                  help="Level at which DumpIO info is logged"),
+    ),
+    providers=(Provider("dumpio", "wanted", wanted),),
+)
