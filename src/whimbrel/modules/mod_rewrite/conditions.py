@@ -14,6 +14,7 @@ from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
 from whimbrel.modules.mod_rewrite.expressions import holds, reads
 from whimbrel.modules.mod_rewrite.settings import Cond, Test
 from whimbrel.modules.mod_rewrite.template import Compiler, Template
+from whimbrel.modules.mod_rewrite.trace import Asked
 from whimbrel.modules.setters import atoi
 from whimbrel.registry.module import Reads
 
@@ -54,6 +55,8 @@ class Condition:
         if cond.no_vary:
             c.asked.clear()
         result = found is not cond.negated
+        if c.step is not None:
+            c.step.conditions.append(Asked(text, cond.written, result))
         if c.log is not None:
             case = " [NC]" if cond.ignore_case else ""
             text = "(null)" if cond.test is Test.EXPRESSION else text

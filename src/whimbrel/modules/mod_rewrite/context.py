@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whimbrel.modules.mod_rewrite.trace import Step
 from whimbrel.regex import Found
 
 LogFn = Callable[[Any, int, str, str], None]
@@ -15,10 +16,10 @@ class Context:
     """*rule* and *cond* are the matches that ``$N`` and ``%N`` stand for, *subject* what the rule's pattern was matched with.
 
     *vary* are the header fields that conditions of a matching rule looked at, *asked* those of the condition in hand.  *log* is None where nobody
-    listens to a line of any level.
+    listens to a line of any level; *step* what is told of the rule in hand, where somebody wants it told.
     """
 
-    __slots__ = ("asked", "cond", "folder", "log", "r", "rule", "subject", "vary")
+    __slots__ = ("asked", "cond", "folder", "log", "r", "rule", "step", "subject", "vary")
 
     def __init__(self, r: Any, folder: str = "", log: LogFn | None = None) -> None:
         self.r, self.folder, self.log = r, folder, log
@@ -27,6 +28,7 @@ class Context:
         self.cond: Found | None = None
         self.vary: list[str] = []
         self.asked: list[str] = []
+        self.step: Step | None = None
 
     def say(self, level: int, text: str, *, in_folder: bool = True) -> None:
         """Write a line, if anybody listens."""

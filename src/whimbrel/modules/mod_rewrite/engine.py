@@ -15,8 +15,9 @@ from whimbrel.modules.mod_rewrite.compiled import Ready, RuleList
 from whimbrel.modules.mod_rewrite.context import Context
 from whimbrel.modules.mod_rewrite.cookies import cookie, send
 from whimbrel.modules.mod_rewrite.here import fully_qualified, reduced
+from whimbrel.modules.mod_rewrite.query import split_query, unsafe_question_mark
 from whimbrel.modules.mod_rewrite.settings import Flag
-from whimbrel.modules.mod_rewrite.template import Template
+from whimbrel.modules.mod_rewrite.trace import Step, steps_of
 from whimbrel.modules.mod_rewrite.urls import absolute
 from whimbrel.regex import Found
 
@@ -43,7 +44,7 @@ class Run:
     """One run through a list: *last* is the rule that last put something in the URL's place, *end* is set by the END flag,
     *refused* by a substitution that may not stand; *original* and *args* are file and query as they were before."""
 
-    __slots__ = ("args", "c", "end", "last", "original", "refused", "rules")
+    __slots__ = ("args", "c", "end", "last", "original", "refused", "rules", "steps")
 
     def __init__(self, rules: RuleList, r: Any) -> None:
         self.rules = rules
@@ -51,6 +52,7 @@ class Run:
         self.original, self.args = r.filename, r.args
         self.last: Ready | None = None
         self.end = self.refused = False
+        self.steps = steps_of(r)
 
     # finding the next rule ------------------------------------------------------------------------------------------------------------------------
     def _subject(self) -> str:
@@ -114,9 +116,13 @@ class Run:
             if i < 0:
                 return changed
             rule = self.rules.rules[i]
+            if self.steps is not None:
+                self._begin_step(i)
             if not await self._apply(rule, found):
                 i = self.rules.after_chain[i]
                 continue
+            if self.c.step is not None:
+                self.c.step.applied, self.c.step.result = True, r.filename if rule.output is not None else ""
             outcome = self._matched(rule)
             if outcome is Outcome.STATUS:
                 return outcome
@@ -139,6 +145,14 @@ class Run:
                 i = 0
             else:
                 i += 1 + max(0, rule.rule.skip)
+
+    def _begin_step(self, i: int) -> None:
+        """Tell of rule *i*, whose pattern fits."""
+        rule, subject = self.rules.rules[i].rule, self.c.subject
+        also = tuple(later.rule.place for later in self.rules.rules[i + 1:] if not later.negated and later.search(subject) is not None)
+        self.c.step = Step(rule.place, rule.pattern, subject, self.c.folder, also=also)
+        if self.steps is not None:
+            self.steps.append(self.c.step)
 
     def _matched(self, rule: Ready) -> Outcome:
         """What a rule that applied means for the rest; NOTHING for one without substitution."""
@@ -177,7 +191,7 @@ class Run:
         if rule.output is not None:
             values = await rule.output.values_later(c) if rule.output.waits else rule.output.values(c)
             c.say(2, f"rewrite '{c.subject}' -> '{''.join(values)}'")
-        if values is not None and rule.output is not None and not self.rules.version22 and _unsafe_question_mark(rule, rule.output, values):
+        if values is not None and rule.output is not None and not self.rules.version22 and unsafe_question_mark(rule.flags, rule.output, values):
             r.log("error", "Unsafe URL with %3f URL rewritten without UnsafeAllow3F", code="AH10508", module="rewrite")
             r.status = 403
             self.refused = True
@@ -242,7 +256,7 @@ class Run:
         if c.folder and flags & Flag.DISCARD_PATH_INFO:
             r.path_info = None
         r.filename = uri
-        self._split_query(flags)
+        split_query(c, flags, version22=old)
         self._qualify(flags, bool(by_proxy and c.folder))
         if flags & Flag.PROXY:
             self._to_proxy(flags)
@@ -284,46 +298,6 @@ class Run:
         c.say(2, f"forcing proxy-throughput with {r.filename}")
         r.filename = PROXY + r.filename
         r.notes["rewrite-proxy"] = "1"
-
-    def _split_query(self, flags: Flag) -> None:
-        """Take the query string out of the new URL (splitout_queryargs)."""
-        c, r = self.c, self.c.r
-        if flags & Flag.NO_QUERY:
-            c.say(2, "discarding query string, no parse from substitution", in_folder=False)
-            r.args = None
-            return
-        whole: str = r.filename
-        scheme, has_queries = absolute(whole, version22=self.rules.version22)
-        if scheme and not has_queries:
-            r.args = None
-            return
-        if flags & Flag.DISCARD_QUERY:
-            c.say(2, "discarding query string", in_folder=False)
-            r.args = None
-        mark = whole.rfind("?", scheme) if flags & Flag.LAST_QUERY else whole.find("?", scheme)
-        if mark < 0:
-            return
-        r.filename, query = whole[:mark], whole[mark + 1:]
-        if not flags & Flag.APPEND_QUERY:
-            r.args = query
-        elif query or self.rules.version22:
-            r.args = f"{query}&{r.args or ''}"
-        if r.args is not None:
-            r.args = r.args.removesuffix("&") or None
-        c.say(3, f"split uri={whole} -> uri={r.filename}, args={'<none>' if r.args is None else r.args}", in_folder=False)
-
-
-def _unsafe_question_mark(rule: Ready, output: Template, values: list[str]) -> bool:
-    """Whether the question mark at which the query would begin comes from the request and not from the rule."""
-    if rule.flags & Flag.UNSAFE_3F:
-        return False
-    parts = list(zip(output.parts, values, strict=True))
-    if rule.flags & Flag.LAST_QUERY:
-        parts.reverse()
-    for part, value in parts:
-        if "?" in value:
-            return not isinstance(part, str)
-    return False
 
 
 def _set_variable(c: Context, text: str) -> None:

@@ -1,0 +1,43 @@
+"""What the rules did with a request, as data: for explanations and for tests of rules.
+
+Whoever wants it gives the runtime of an engine a list named ``rewriting``; each rule whose pattern fitted adds a step to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from whimbrel.errors import Place
+
+
+class Asked(NamedTuple):
+    """One condition as it came out: what was compared with what."""
+
+    subject: str
+    pattern: str
+    holds: bool
+
+
+@dataclass(slots=True)
+class Step:
+    """A rule whose pattern fitted *subject*; *folder* is "" for a server's rules.
+
+    *applied* says whether its conditions held; *result* is what the URL or file became ("" for rules without substitution); *also* are the
+    places of later rules whose patterns fit the same text.
+    """
+
+    place: Place | None
+    pattern: str
+    subject: str
+    folder: str
+    conditions: list[Asked] = field(default_factory=list)
+    applied: bool = False
+    result: str = ""
+    also: tuple[Place | None, ...] = ()
+
+
+def steps_of(r: Any) -> list[Step] | None:
+    """The list that steps of *r* are added to; None where nobody wants them."""
+    found: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
+    return found
