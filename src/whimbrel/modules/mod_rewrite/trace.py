@@ -5,6 +5,7 @@ Whoever wants it gives the runtime of an engine a list named ``rewriting``; each
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -41,3 +42,11 @@ def steps_of(r: Any) -> list[Step] | None:
     """The list that steps of *r* are added to; None where nobody wants them."""
     found: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
     return found
+
+
+def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[Place | None]:
+    """The places of all rules in lists that a request has come to; *kind* is the per-server record that keeps them compiled."""
+    for server in servers:
+        for rules, _folder, _level in server.conf(kind).compiled:
+            for rule in rules:
+                yield rule.place

@@ -1,0 +1,77 @@
+"""Tables of redirects to test: lines of ``path status target``, or CSV with a row of names.
+
+A text line may name header fields in brackets: ``/x [Accept: text/html] 303 http://h/y``; the target may be left out.  In CSV the columns are
+``request_url``, ``request_header_NAME``, ``response_statuscode`` and ``response_url``; ``path``, ``status`` and ``target`` do as well.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One expectation.  *target* is "" where only the status counts, *status* 0 where only the target does; *host* "" means the server's own."""
+
+    line: int
+    path: str
+    status: int
+    target: str = ""
+    host: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=())
+
+
+class BadTable(Exception):
+    """A table that can't be read; the message names the line."""
+
+
+_HEADER: Final = re.compile(r"\[([^\]:]+):\s*([^\]]*)\]")
+
+
+def read_cases(text: str) -> list[Case]:
+    """The cases of a table of either kind; raises BadTable.  Empty lines and those that begin with ``#`` don't count."""
+    rows = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1)]
+    rows = [(n, line) for n, line in rows if line and not line.startswith("#")]
+    if rows and "," in rows[0][1] and not rows[0][1].startswith("/"):
+        return _from_csv(rows)
+    return [_from_line(n, line) for n, line in rows]
+
+
+def _from_line(number: int, line: str) -> Case:
+    headers = tuple((m[1].strip(), m[2].strip()) for m in _HEADER.finditer(line))
+    words = _HEADER.sub(" ", line).split()
+    if not 2 <= len(words) <= 3 or not words[1].isdigit():
+        raise BadTable(f"line {number}: expected PATH STATUS [TARGET]")
+    path, host = _split(words[0])
+    return Case(number, path, int(words[1]), words[2] if len(words) == 3 else "", host, headers)
+
+
+def _from_csv(rows: list[tuple[int, str]]) -> list[Case]:
+    names = [name.strip().lower() for name in next(csv.reader([rows[0][1]], skipinitialspace=True))]
+    url = next((names.index(name) for name in ("request_url", "path", "url") if name in names), None)
+    if url is None:
+        raise BadTable(f"line {rows[0][0]}: no column is called request_url or path")
+    return [_from_row(number, dict(zip(names, next(csv.reader([line], skipinitialspace=True)), strict=False)), names[url])
+            for number, line in rows[1:]]
+
+
+def _from_row(number: int, row: dict[str, str], url: str) -> Case:
+    path, host = _split(row[url].strip())
+    status = (row.get("response_statuscode") or row.get("status") or "").strip()
+    if status and not status.isdigit():
+        raise BadTable(f"line {number}: {status} is no status")
+    prefix = "request_header_"
+    headers = tuple((name.removeprefix(prefix), value.strip()) for name, value in row.items() if name.startswith(prefix) and value.strip())
+    return Case(number, path, int(status or 0), (row.get("response_url") or row.get("target") or "").strip(), host, headers)
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Path with query, and the host of a full URL."""
+    if url.startswith("/"):
+        return url, ""
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), parts.netloc

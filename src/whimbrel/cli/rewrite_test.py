@@ -1,0 +1,193 @@
+"""`whimbrel rewrite-test`: a table of redirects against a configuration or a .htaccess file, without a server."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from whimbrel.cli.rewrite_cases import BadTable, Case, read_cases
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+# What a .htaccess file of redirects may need; the modules that have no file here are left out.
+MODULES: Final = ("authz_core", "mime", "dir", "alias", "env", "setenvif", "headers", "expires", "rewrite", "negotiation", "autoindex", "include")
+LOOPS: Final = {"AH00124": "loops: it exceeds the limit of internal redirects", "AH02596": "loops: it exceeds the limit of [N] rounds"}
+USELESS, DIFFERENT, FINE = 2, 1, 0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one case came to; *reasons* is empty for a case that holds."""
+
+    case: Case
+    status: int
+    location: str
+    reasons: list[str] = field(default_factory=list)
+    steps: list[Any] = field(default_factory=list)
+
+
+@app.command()
+def rewrite_test(
+    conf: Annotated[Path, typer.Argument(help="A configuration file, or a .htaccess file.")],
+    cases: Annotated[Path, typer.Argument(help="Lines of PATH STATUS [TARGET], or CSV.")],
+    root: Annotated[Path | None, typer.Option("-d", help="The server root of a configuration.")] = None,
+    at: Annotated[str, typer.Option(help="The URL path of the folder that a .htaccess file stands in.")] = "/",
+    defines: Annotated[list[str] | None, typer.Option("-D", help="Define a name for <IfDefine>.")] = None,
+    dialect: Annotated[str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")] = "2.4",
+    verbose: Annotated[bool, typer.Option("-v", help="Show the rules that each failing case went through.")] = False,
+) -> None:
+    """Ask every URL of a table and say what is different, which rules were never used, which loop, which get in each other's way."""
+    from whimbrel.errors import ConfigError, StartError
+
+    try:
+        table = read_cases(cases.read_text(encoding="latin-1"))
+        with tempfile.TemporaryDirectory(prefix="whimbrel-") as folder:
+            serving = _engine(conf, root, at, folder, defines or [], dialect)
+            outcomes = [ask(serving, case) for case in table]
+            rules = _rules(serving)
+    except (OSError, BadTable, ConfigError, StartError) as problem:
+        typer.echo(str(problem), err=True)
+        raise typer.Exit(USELESS) from None
+    _tell(outcomes, rules, verbose)
+    raise typer.Exit(DIFFERENT if any(outcome.reasons for outcome in outcomes) else FINE)
+
+
+def _engine(conf: Path, root: Path | None, at: str, folder: str, defines: list[str], dialect: str) -> Any:
+    from whimbrel.cli.serve import where
+    from whimbrel.config.load import load
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.dialect import DIALECTS
+    from whimbrel.modules import ALL
+    from whimbrel.octets import from_system
+    from whimbrel.request.engine import Engine
+    from whimbrel.testing.standin import StandIn
+
+    if dialect not in DIALECTS:
+        raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
+    if conf.name.endswith("htaccess"):
+        above, file = folder, _around(conf, at, folder, dialect)
+    else:
+        above, file = where(conf, root)
+    options = LoadOptions(server_root=from_system(above), file=from_system(file), defines=tuple(defines), check_only=True)
+    runtime: Any = Recorder(StandIn())
+    return Engine(load(options, ALL, DIALECTS[dialect]), runtime)
+
+
+def _around(htaccess: Path, at: str, folder: str, dialect: str) -> str:
+    """A server root in *folder* with the file at the URL path *at*; the path of its configuration."""
+    place = Path(folder, "htdocs", at.strip("/"))
+    place.mkdir(parents=True, exist_ok=True)
+    (place / ".htaccess").write_bytes(htaccess.read_bytes())
+    Path(folder, "conf").mkdir()
+    Path(folder, "conf/mime.types").touch()
+    Path(folder, "logs").mkdir()
+    new = dialect != "2.2"
+    modules = [name for name in MODULES if new or name != "authz_core"]
+    lines = [f"LoadModule {name}_module modules/mod_{name}.so" for name in ((*modules, "mpm_event") if new else (*modules, "authz_host"))]
+    lines += ["Listen 80", "ServerName localhost", f'DocumentRoot "{folder}/htdocs"', f'<Directory "{folder}/htdocs">', "AllowOverride All",
+              "Options FollowSymLinks", *(["Require all granted"] if new else []), "</Directory>"]
+    path = Path(folder, "conf/httpd.conf")
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+class Recorder:
+    """A stand-in runtime that keeps what the rules did and forgets it before each request."""
+
+    def __init__(self, world: Any) -> None:
+        self._world = world
+        self.rewriting: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._world, name)
+
+
+# Asking ---------------------------------------------------------------------------------------------------------------------------------------------
+def ask(serving: Any, case: Case) -> Outcome:
+    """Ask one case and compare."""
+    from whimbrel.request.record import Connection
+    from whimbrel.testing.wire import Client
+
+    runtime = serving.runtime
+    runtime.rewriting = []
+    runtime.logs.clear()
+    fields = {"Host": case.host or serving.main.name, "Connection": "close", **dict(case.headers)}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    client = Client(serving, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
+    top = client.send(f"GET {case.path} HTTP/1.1\r\n{head}\r\n".encode("latin-1")).decode("latin-1").partition("\r\n\r\n")[0]
+    line, *rest = top.split("\r\n")
+    location = next((value.strip() for name, _, value in (f.partition(":") for f in rest) if name.lower() == "location"), "")
+    outcome = Outcome(case, int(line.split()[1]), location, steps=runtime.rewriting)
+    outcome.reasons += _differences(outcome, fields["Host"])
+    log = b"".join(part for parts in runtime.logs.values() for part in parts).decode("latin-1")
+    outcome.reasons += [text for code, text in LOOPS.items() if code in log]
+    return outcome
+
+
+def _differences(outcome: Outcome, host: str) -> list[str]:
+    case, reasons = outcome.case, []
+    if case.status and outcome.status != case.status:
+        reasons.append(f"status {outcome.status}, expected {case.status}")
+    if case.target and _absolute(outcome.location, host) != _absolute(case.target, host):
+        reasons.append(f"goes to {outcome.location or 'nowhere'}, expected {case.target}")
+    return reasons
+
+
+def _absolute(url: str, host: str) -> str:
+    """The URL without scheme and host where these are the server's own: tables name such targets by their path."""
+    for own in (f"http://{host}", f"https://{host}"):
+        if url.startswith(f"{own}/"):
+            return url[len(own):]
+    return url
+
+
+# Telling --------------------------------------------------------------------------------------------------------------------------------------------
+def _rules(serving: Any) -> list[str]:
+    """The places of the rules that the cases could have used, in their order."""
+    from whimbrel.modules.mod_rewrite.settings import RewriteServer
+    from whimbrel.modules.mod_rewrite.trace import reached_rules
+
+    places = {place for place in reached_rules(serving.configuration.servers(), RewriteServer) if place is not None}
+    return [_place(place) for place in sorted(places, key=lambda place: (place.path, place.line))]
+
+
+def _tell(outcomes: list[Outcome], rules: list[str], verbose: bool) -> None:
+    bad = [outcome for outcome in outcomes if outcome.reasons]
+    for outcome in bad:
+        typer.echo(f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}")
+        if verbose:
+            _tell_steps(outcome)
+    for earlier, later in sorted(overlaps(outcomes)):
+        typer.echo(f"{later}: also fits URLs that {earlier} takes first")
+    used = {_place(step.place) for outcome in outcomes for step in outcome.steps if step.applied}
+    for rule in rules:
+        if rule not in used:
+            typer.echo(f"{rule}: never used")
+    typer.echo(f"{len(outcomes)} cases, {len(outcomes) - len(bad)} as expected, {len(bad)} different")
+
+
+def _tell_steps(outcome: Outcome) -> None:
+    for step in outcome.steps:
+        for asked in step.conditions:
+            typer.echo(f"    condition '{asked.subject}' {asked.pattern}: {'holds' if asked.holds else 'fails'}")
+        typer.echo(f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'" + (f" -> {step.result}" if step.applied else ", not applied"))
+
+
+def overlaps(outcomes: list[Outcome]) -> set[tuple[str, str]]:
+    """Pairs of rules (as places) of which the first ended the matter for a URL that the second fits too, and the second was never applied."""
+    used = {_place(step.place) for outcome in outcomes for step in outcome.steps if step.applied}
+    found: set[tuple[str, str]] = set()
+    for outcome in outcomes:
+        for step in outcome.steps:
+            if step.applied and step.result:
+                found |= {(_place(step.place), _place(later)) for later in step.also if _place(later) not in used}
+    return found
+
+
+def _place(place: Any) -> str:
+    return f"{os.path.basename(place.path)}:{place.line}" if place is not None else "?"

@@ -1,0 +1,58 @@
+"""whimbrel rewrite-test: what it finds and how it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from whimbrel.cli.rewrite_test import app
+
+RULES = """RewriteEngine On
+RewriteRule ^old/(.*)$ /new/$1 [R=301,L]
+RewriteRule ^old/x$ /elsewhere [R=301,L]
+RewriteCond %{HTTP:Accept} json
+RewriteRule ^data$ http://h.test/data.json [R=303,L]
+RewriteRule ^loop(.*)$ loop$1x
+Redirect 410 /gone
+"""
+
+
+def run(folder: Path, table: str, *flags: str, rules: str = RULES) -> tuple[int, list[str]]:
+    (folder / ".htaccess").write_text(rules)
+    (folder / "table").write_text(table)
+    result = CliRunner().invoke(app, [*flags, str(folder / ".htaccess"), str(folder / "table")])
+    return result.exit_code, result.output.splitlines()
+
+
+def test_everything_as_expected(tmp_path: Path) -> None:
+    table = "/old/a 301 /new/a\n/data [Accept: text/json] 303 http://h.test/data.json\n/gone 410\n"
+    assert run(tmp_path, table) == (0, [
+        ".htaccess:3: never used", ".htaccess:6: never used", "3 cases, 3 as expected, 0 different"])
+
+
+def test_differences_overlaps_and_loops(tmp_path: Path) -> None:
+    status, lines = run(tmp_path, "/old/x 302 /elsewhere\n/data 303\n/loop 200\n")
+    assert status == 1
+    assert lines[0] == "line 1: /old/x: status 301, expected 302; goes to http://localhost/new/x, expected /elsewhere"
+    assert lines[1] == "line 2: /data: status 404, expected 303"
+    assert lines[2] == "line 3: /loop: status 500, expected 200; loops: it exceeds the limit of internal redirects"
+    assert lines[3] == ".htaccess:3: also fits URLs that .htaccess:2 takes first"
+    assert lines[-1] == "3 cases, 0 as expected, 3 different"
+
+
+def test_the_way_through_the_rules(tmp_path: Path) -> None:
+    _status, lines = run(tmp_path, "/data 303\n", "-v")
+    assert "    condition '' json: fails" in lines
+    assert "    .htaccess:5: '^data$' fits 'data', not applied" in lines
+
+
+def test_a_folder_of_its_own(tmp_path: Path) -> None:
+    assert run(tmp_path, "/p/q/old/a 301 /new/a\n", "--at", "/p/q/")[0] == 0
+
+
+def test_unreadable_input(tmp_path: Path) -> None:
+    assert run(tmp_path, "/a moved /b\n") == (2, ["line 1: expected PATH STATUS [TARGET]"])
+    status, lines = run(tmp_path, "/a 200\n", "--dialect", "3.0")
+    assert status == 2
+    assert any("dialect" in line for line in lines)
