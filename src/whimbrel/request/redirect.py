@@ -57,7 +57,7 @@ async def internal_redirect(r: Request, target: str) -> Answer:
     from whimbrel.request.die import die
 
     if too_deep(r):
-        return await die(r, 500)
+        return await die(r, 500, r.status)
     new = redirected(r, target)
     answer = await run_phase(new, POST_READ_REQUEST)
     if answer in (OK, DECLINED):

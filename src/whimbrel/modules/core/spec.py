@@ -40,12 +40,15 @@ def _under(root: str, path: str) -> str:
 
 
 def _sinks(configuration: Any) -> list[LogSink]:
-    """Every log that is written, each once: error logs, then access logs."""
+    """Every log that is written, each once: error logs, access logs, those of RewriteLog."""
     found = {error_sink(configuration, server): None for server in configuration.servers()}
     writers = configuration.provider("log", "writers")
     if writers is not None:
         for server in configuration.servers():
             found.update({writer.sink: None for writer in writers(server)})
+    rewriting = configuration.provider("log", "rewrite_sinks")
+    if rewriting is not None:
+        found.update(dict.fromkeys(rewriting(configuration)))
     return list(found)
 
 

@@ -16,18 +16,14 @@ from whimbrel.modules.mod_rewrite.hooks import make_fixup, make_handler, make_tr
 from whimbrel.modules.mod_rewrite.log import log_sink
 from whimbrel.modules.mod_rewrite.maps import needs_engine
 from whimbrel.modules.mod_rewrite.settings import RewriteFolder, RewriteServer
-from whimbrel.registry.module import Hook, Module, Order
+from whimbrel.registry.module import Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 
 
-def open_logs(finished: Any) -> None:
-    """2.2: the files of RewriteLog are logs that the server opens."""
-    for server in finished.servers():
-        record = server.records.get(RewriteServer)
-        written = server.conf(RewriteServer).log if record is not None else None
-        sink: LogSink | None = log_sink(written) if written else None
-        if sink is not None and sink not in finished.spec.log_sinks:
-            finished.spec.log_sinks.append(sink)
+def rewrite_logs(configuration: Any) -> list[LogSink]:
+    """2.2: the files and programs of RewriteLog."""
+    written = [server.conf(RewriteServer).log for server in configuration.servers() if RewriteServer in server.records]
+    return [log_sink(one) for one in written if one]
 
 
 def warn_of_programs(finished: Any) -> None:
@@ -72,5 +68,6 @@ MODULE = Module(
         Hook(FIXUPS, make_types, Order.LAST),
         Hook(HANDLER, make_handler, Order.MIDDLE),
     ),
-    post_config=(open_logs, warn_of_programs),
+    providers=(Provider("log", "rewrite_sinks", rewrite_logs),),
+    post_config=(warn_of_programs,),
 )
