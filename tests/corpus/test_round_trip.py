@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from whimbrel.cli.fmt import spelled
+from whimbrel.syntax.format import formatted
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules
 from whimbrel.syntax.tree import parse
 
@@ -30,3 +32,11 @@ def test_every_file_comes_back(rules: LineRules) -> None:
         ranges = list(document.ranges())
         assert [start for start, _ in ranges] == [0, *(end for _, end in ranges)][:len(ranges)], path
         assert b"".join(data[start:end] for start, end in ranges) == data, path
+
+
+@needs_corpus
+def test_every_file_can_be_formatted() -> None:
+    """`formatted` raises where the result would say something else; a second time changes nothing."""
+    for path in corpus():
+        once = formatted(path.read_bytes(), spelled)
+        assert formatted(once, spelled) == once, path

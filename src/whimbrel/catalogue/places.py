@@ -6,24 +6,26 @@ The function of a directive runs after its words were counted, so this comes aft
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from whimbrel.catalogue.load import Row
 
 FAMILIES = {
-    "DIRECTORY": ("<Directory", "<DirectoryMatch"),
-    "LOCATION": ("<Location", "<LocationMatch"),
-    "FILES": ("<Files", "<FilesMatch", "<If", "<ElseIf", "<Else"),
+    "DIRECTORY": ("<directory", "<directorymatch"),
+    "LOCATION": ("<location", "<locationmatch"),
+    "FILES": ("<files", "<filesmatch", "<if", "<elseif", "<else"),
+    "PROXY": ("<proxy", "<proxymatch"),
 }
-WHOLE = {"GLOBAL_ONLY": frozenset({"VIRTUALHOST", "LIMIT", "DIRECTORY", "LOCATION", "FILES", "HTACCESS"}),
-         "DIR_CONTEXT": frozenset({"LIMIT", "DIRECTORY", "LOCATION", "FILES"})}
+DIR_CONTEXT = frozenset({"LIMIT", "DIRECTORY", "LOCATION", "FILES", "PROXY"})
+WHOLE = {"GLOBAL_ONLY": DIR_CONTEXT | {"VIRTUALHOST"}, "DIR_CONTEXT": DIR_CONTEXT}
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
     """Where one directive stands.
 
-    *sections* are the names of the containers around it as written in their modules' tables (``<Directory``), innermost first, .htaccess
+    *sections* are the names of the containers around it (``<Directory``, echoed as they are), innermost first, .htaccess
     having none of its own.  *limited*: inside <Limit>, <LimitExcept> or, in 2.4, a container of mod_authz_core.  *folder*: per-directory settings are
     being read (any section but <VirtualHost>, or a .htaccess file).
     """
@@ -38,36 +40,34 @@ class Spot:
 def refusal(row: Row, spot: Spot, version: str) -> str | None:
     """The message of *row*'s function about standing at *spot*, or None where it may."""
     outside = frozenset().union(*(WHOLE.get(word, {word}) for word in row.outside))
-    place = outside and (_place24(outside, spot) if version == "2.4" else _place22(outside, spot))
-    return f"{row.name}{'>' if row.name.startswith('<') else ''} cannot occur within {place}" if place else None
+    return told(row.name, misplaced(outside, spot, version)) or None
 
 
-def _place24(outside: frozenset[str], spot: Spot) -> str:
-    if "HTACCESS" in outside and spot.htaccess:
-        return "htaccess files"
-    # 2.4 names <Limit> for whoever minds any section at all.
-    if spot.limited and outside & WHOLE["DIR_CONTEXT"]:
-        return "<Limit> or <LimitExcept> section"
-    if spot.folder and outside >= WHOLE["DIR_CONTEXT"]:
-        return "directory context"
-    return "<VirtualHost> section" if spot.virtual and "VIRTUALHOST" in outside else _section(outside, spot)
+def told(name: str, place: str) -> str:
+    """The message about *place* (``directory context``), "" for none."""
+    return f"{name}{'>' if name.startswith('<') else ''} cannot occur within {place}" if place else ""
 
 
-def _place22(outside: frozenset[str], spot: Spot) -> str:
-    if "HTACCESS" in outside and spot.htaccess:
-        return "htaccess files"
+def misplaced(outside: AbstractSet[str], spot: Spot, version: str) -> str:
+    """The place around *spot* that is among *outside*, as httpd calls it; "" where none is.  The tests come in httpd's order."""
+    new = version == "2.4"
     if spot.virtual and "VIRTUALHOST" in outside:
         return "<VirtualHost> section"
-    if spot.limited and "LIMIT" in outside:
-        return "<Limit> section"
-    return "directory context" if spot.folder and outside >= {"DIRECTORY", "LOCATION", "FILES"} else _section(outside, spot)
+    # 2.4 names <Limit> for whoever minds any section at all.
+    if spot.limited and (outside & DIR_CONTEXT if new else "LIMIT" in outside):
+        return "<Limit> or <LimitExcept> section" if new else "<Limit> section"
+    if spot.htaccess and "HTACCESS" in outside:
+        return "htaccess files"
+    if spot.folder and outside >= (DIR_CONTEXT if new else {"DIRECTORY", "LOCATION", "FILES"}):
+        return "directory context"
+    return _section(outside, spot)
 
 
-def _section(outside: frozenset[str], spot: Spot) -> str:
+def _section(outside: AbstractSet[str], spot: Spot) -> str:
     """The nearest section of a family that is minded, families in httpd's order."""
     for family, names in FAMILIES.items():
         if family in outside:
             for section in spot.sections:
-                if section in names:
+                if section.lower() in names:
                     return f"{section}> section"
     return ""

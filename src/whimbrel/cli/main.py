@@ -12,7 +12,12 @@ from typer.core import TyperGroup
 from whimbrel import __version__
 
 # Subcommand -> the module that has it as `app`.
-COMMANDS: Final = {"serve": "whimbrel.cli.serve", "rewrite-test": "whimbrel.cli.rewrite_test"}
+COMMANDS: Final = {
+    "directives": "whimbrel.cli.directives",
+    "fmt": "whimbrel.cli.fmt",
+    "serve": "whimbrel.cli.serve",
+    "rewrite-test": "whimbrel.cli.rewrite_test",
+}
 
 
 class Commands(TyperGroup):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -161,10 +162,13 @@ def ordered(sections: list[Section]) -> list[Section]:
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Room for sections nested hundreds of levels deep, which httpd takes as well."""
-    before = sys.getrecursionlimit()
+    """Room for sections nested hundreds of levels deep, which httpd takes as well; the collector, which finds nothing in a growing tree, rests."""
+    before, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(before, 50_000))
+    gc.disable()
     try:
         yield
     finally:
         sys.setrecursionlimit(before)
+        if collecting:
+            gc.enable()

@@ -13,8 +13,9 @@ from typing import Any
 from whimbrel.catalogue.checks import Around, before, check_calls, declares, rule_of, warning
 from whimbrel.catalogue.harmless import reason
 from whimbrel.catalogue.load import Row as CatalogueRow
-from whimbrel.catalogue.places import Spot, refusal
+from whimbrel.catalogue.places import refusal
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.context import spot
 from whimbrel.config.execute import IN_SECTION, CommandState
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.spec import Args, Directive, Record, Where
@@ -96,12 +97,6 @@ def _expression_error(state: CommandState, text: str, string: bool) -> str:
     except ExprError as problem:
         return problem.reason
     return ""
-
-
-def spot(state: CommandState) -> Spot:
-    """Where the present directive stands, in the catalogue's terms."""
-    sections = [node.name for node in state.node.enclosing()]
-    return Spot(sections, state.methods != -1, bool(state.path) or state.in_htaccess, state.in_virtual_host, state.in_htaccess)
 
 
 # Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).

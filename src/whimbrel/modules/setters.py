@@ -8,67 +8,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from enum import IntFlag
-from typing import Any
+from typing import Any, Final
 
+from whimbrel.catalogue.places import WHOLE, misplaced, told
+from whimbrel.config.context import spot
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
 
 Setter = Callable[[Command, Any, list[str]], None]
 
 
-class Not(IntFlag):
-    """Where a directive must not stand: httpd's NOT_IN_* bits."""
-
-    NOTHING = 0
-    VIRTUALHOST = 1
-    LIMIT = 2
-    DIRECTORY = 4
-    LOCATION = 8
-    FILES = 16
-    HTACCESS = 32
-    PROXY = 64
-    DIR_LOC_FILE = DIRECTORY | LOCATION | FILES
-    DIR_CONTEXT = LIMIT | DIRECTORY | LOCATION | FILES | PROXY
-    GLOBAL_ONLY = VIRTUALHOST | DIR_CONTEXT
+Places = frozenset[str]
 
 
-_CONTAINERS = (
-    (Not.DIRECTORY, ("<directory", "<directorymatch")),
-    (Not.LOCATION, ("<location", "<locationmatch")),
-    (Not.FILES, ("<files", "<filesmatch", "<if", "<elseif", "<else")),
-    (Not.PROXY, ("<proxy", "<proxymatch")),
-)
+class Not:
+    """Where a directive must not stand: httpd's NOT_IN_* bits as sets of the names that `catalogue.places` has for them."""
+
+    NOTHING: Final[Places] = frozenset()
+    VIRTUALHOST: Final[Places] = frozenset({"VIRTUALHOST"})
+    LIMIT: Final[Places] = frozenset({"LIMIT"})
+    DIRECTORY: Final[Places] = frozenset({"DIRECTORY"})
+    LOCATION: Final[Places] = frozenset({"LOCATION"})
+    FILES: Final[Places] = frozenset({"FILES"})
+    HTACCESS: Final[Places] = frozenset({"HTACCESS"})
+    PROXY: Final[Places] = frozenset({"PROXY"})
+    DIR_LOC_FILE: Final[Places] = DIRECTORY | LOCATION | FILES
+    DIR_CONTEXT: Final[Places] = WHOLE["DIR_CONTEXT"]
+    GLOBAL_ONLY: Final[Places] = WHOLE["GLOBAL_ONLY"]
 
 
-def check_context(cmd: Command, forbidden: Not) -> None:
-    """Refuse the command where *forbidden* says; the tests come in httpd's order (ap_check_cmd_context)."""
-    found = _misplaced(cmd, forbidden)
+def check_context(cmd: Command, forbidden: Places) -> None:
+    """Refuse the command where *forbidden* says (ap_check_cmd_context)."""
+    if not cmd.path and cmd.methods == -1 and not cmd.in_htaccess and not (cmd.in_virtual_host and "VIRTUALHOST" in forbidden):
+        return  # at server level, as most directives are
+    found = misplaced(forbidden, spot(cmd), "2.2" if cmd.dialect.version < (2, 4) else "2.4")
     if found:
-        bracket = ">" if cmd.name.startswith("<") else ""
-        raise ConfigError(f"{cmd.name}{bracket} cannot occur within {found}")
+        raise ConfigError(told(cmd.name, found))
 
 
-def _misplaced(cmd: Command, forbidden: Not) -> str:
-    if forbidden & Not.VIRTUALHOST and cmd.in_virtual_host:
-        return "<VirtualHost> section"
-    if cmd.methods != -1 and forbidden & (Not.LIMIT if cmd.dialect.version < (2, 4) else Not.DIR_CONTEXT):
-        return "<Limit> section" if cmd.dialect.version < (2, 4) else "<Limit> or <LimitExcept> section"
-    if forbidden & Not.HTACCESS and cmd.in_htaccess:
-        return "htaccess files"
-    if forbidden & Not.DIR_CONTEXT == Not.DIR_CONTEXT and cmd.path and cmd.dialect.version >= (2, 4):
-        return "directory context"
-    parent = cmd.node.parent
-    if parent is None or (parent.parent is None and parent.name == "<VirtualHost"):
-        return ""  # at server level, as most directives are
-    for bit, names in _CONTAINERS:
-        around = cmd.within(*names) if forbidden & bit else None
-        if around is not None:
-            return f"{around.name}> section"
-    return ""
-
-
-def outside(forbidden: Not, setter: Setter) -> Setter:
+def outside(forbidden: Places, setter: Setter) -> Setter:
     """*setter*, refused where *forbidden* says."""
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         check_context(cmd, forbidden)

@@ -1,0 +1,71 @@
+"""whimbrel directives: every directive of httpd that Whimbrel judges but does not yet act on, and why some of them may be left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import typer
+
+from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.harmless import table
+from whimbrel.directives.spec import Versions
+from whimbrel.modules import ALL
+
+app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """One directive without behaviour; *left_out* says when and why a server starts all the same, "" where it never does."""
+
+    module: str
+    directive: str
+    left_out: str
+
+
+@app.command()
+def directives(
+    version: str = typer.Option("2.4", help="The httpd whose directives are meant: 2.2 or 2.4."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list."),
+) -> None:
+    """List the directives without behaviour: -t judges them, a start on one of them is refused or goes on with a warning."""
+    if version not in ("2.2", "2.4"):
+        raise typer.BadParameter("the version must be 2.2 or 2.4")
+    found = list(missing(version))
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found], indent=2))
+        return
+    module = ""
+    for one in found:
+        if one.module != module:
+            module = one.module
+            typer.echo(module)
+        typer.echo(f"  {one.directive}" + (f"  (left out: {one.left_out})" if one.left_out else ""))
+    typer.echo(f"{len(found)} of {sum(1 for _ in catalogue(version))} directives of {version} have no behaviour")
+
+
+def missing(version: str) -> Iterator[Missing]:
+    """The directives without behaviour in the order of the modules."""
+    known = catalogue(version)
+    bit = Versions.V22 if version == "2.2" else Versions.V24
+    for module in known.modules:
+        built = ALL.get(module.file)
+        own = set()
+        if built is not None and built.versions & bit:
+            own = {d.name.lower() for d in built.directives if d.versions & bit and d.name not in built.guarded}
+        for row in known.module_rows(module.source):
+            if row.name.lower() not in own:
+                yield Missing(module.source, row.name, left_out(module.source, row.name))
+
+
+def left_out(source: str, name: str) -> str:
+    """The reasons of harmless.tsv for *name*, with the arguments that they are about."""
+    found = []
+    for line in table().get(source, ()):
+        if line.names and any(name.lower() == one or (one[-1] == "*" and name.lower().startswith(one[:-1])) for one in line.names):
+            if not line.reason:
+                break
+            found.append(f"with {line.args.pattern}: {line.reason}" if line.args else line.reason)
+    return "; ".join(found)

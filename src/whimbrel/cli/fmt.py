@@ -1,0 +1,104 @@
+"""whimbrel fmt: format configuration files in place."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whimbrel.catalogue import catalogue
+from whimbrel.syntax.format import NotTheSame, formatted
+
+app = typer.Typer(add_completion=False)
+
+# Where httpd's own tables spell a name otherwise than its manual.
+_MANUAL = {
+    "allow": "Allow", "deny": "Deny", "order": "Order", "cachefile": "CacheFile", "mmapfile": "MMapFile", "dav": "Dav", "davlockdb": "DavLockDB",
+    "davmintimeout": "DavMinTimeout", "davdepthinfinity": "DavDepthInfinity", "davgenericlockdb": "DavGenericLockDB",
+}
+
+
+@app.command()
+def fmt(
+    files: Annotated[list[str], typer.Argument(help="Files, folders (their *.conf and .htaccess files), or - for standard input.")],
+    check: bool = typer.Option(False, "--check", help="Write nothing; name the files that would change and exit with 1."),
+    indent: int = typer.Option(4, min=0, max=16, help="Blanks for each level."),
+) -> None:
+    """Format configuration files: indentation, case of names, blank lines.  Comments stay, and so does the meaning."""
+    if files == ["-"]:
+        raise typer.Exit(_filter(check, indent))
+    changed = failed = 0
+    for path in _named(files):
+        try:
+            data = path.read_bytes()
+            new = formatted(data, spelled, indent=indent)
+            if new == data:
+                continue
+            changed += 1
+            if not check:
+                _replace(path, new)
+            typer.echo(f"{'would format' if check else 'formatted'} {path}")
+        except NotTheSame:
+            typer.echo(f"{path}: left as it is: formatting would change what it says", err=True)
+        except OSError as problem:
+            failed += 1
+            typer.echo(f"{path}: {problem.strerror}", err=True)
+    raise typer.Exit(2 if failed else 1 if check and changed else 0)
+
+
+def spelled(name: str) -> str | None:
+    """The manual's spelling of a directive's name, containers with ``<``."""
+    return _spellings().get(name.lower()) if name.isascii() else None
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    rows = [*catalogue("2.2"), *catalogue("2.4")]
+    return {row.name.lower(): row.name for row in rows} | _MANUAL
+
+
+def _named(files: list[str]) -> Iterator[Path]:
+    """The files that the arguments stand for, each folder's in order."""
+    for name in files:
+        path = Path(name)
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*") if p.is_file() and (p.suffix == ".conf" or p.name == ".htaccess"))
+        else:
+            yield path
+
+
+def _filter(check: bool, indent: int) -> int:
+    data = sys.stdin.buffer.read()
+    try:
+        new = formatted(data, spelled, indent=indent)
+    except NotTheSame:
+        typer.echo("left as it is: formatting would change what it says", err=True)
+        new = data
+    if check:
+        return int(new != data)
+    sys.stdout.buffer.write(new)
+    sys.stdout.flush()
+    return 0
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write the file anew in one step; a symbolic link stays one, mode and owner are kept."""
+    target = os.path.realpath(path)
+    old = os.stat(target)
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".fmt-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, old.st_mode & 0o7777)
+        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            os.chown(temporary, old.st_uid, old.st_gid)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

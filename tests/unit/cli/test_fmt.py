@@ -1,0 +1,54 @@
+"""whimbrel fmt and whimbrel directives as commands."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from whimbrel.cli import directives, fmt
+
+UGLY, PRETTY = "<directory />\norder allow,deny\n</directory>\n", "<Directory />\n    Order allow,deny\n</Directory>\n"
+
+
+def test_a_file_is_written_anew_and_keeps_its_mode(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.conf", tmp_path / "link.conf"
+    path.write_text(UGLY)
+    path.chmod(0o640)
+    link.symlink_to("a.conf")
+    assert CliRunner().invoke(fmt.app, [str(link)]).exit_code == 0
+    assert path.read_text() == PRETTY
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    assert os.listdir(tmp_path) == ["a.conf", "link.conf"] or sorted(os.listdir(tmp_path)) == ["a.conf", "link.conf"]
+
+
+def test_check_names_the_file_and_leaves_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.conf"
+    path.write_text(UGLY)
+    asked = CliRunner().invoke(fmt.app, ["--check", str(tmp_path)])
+    assert asked.exit_code == 1
+    assert str(path) in asked.output
+    assert path.read_text() == UGLY
+    path.write_text(PRETTY)
+    assert CliRunner().invoke(fmt.app, ["--check", str(tmp_path)]).exit_code == 0
+
+
+def test_standard_input() -> None:
+    assert CliRunner().invoke(fmt.app, ["-"], input=UGLY).stdout == PRETTY
+
+
+def test_a_missing_file_is_one_message(tmp_path: Path) -> None:
+    asked = CliRunner().invoke(fmt.app, [str(tmp_path / "no.conf")])
+    assert asked.exit_code == 2
+    assert asked.output.count("\n") == 1
+
+
+def test_directives_without_behaviour_are_listed() -> None:
+    found = json.loads(CliRunner().invoke(directives.app, ["--json"]).stdout)
+    names = {(one["module"], one["directive"]): one["left_out"] for one in found}
+    assert names["mod_lua.c", "LuaInherit"] == ""
+    assert names["mod_http2.c", "H2Push"] != ""
+    assert ("core.c", "ServerName") not in names
