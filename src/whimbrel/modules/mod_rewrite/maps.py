@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from whimbrel.config.core import CoreServer
 from whimbrel.http.url import escape_uri, unescape_loose
+from whimbrel.modules.dbm_files import DbmFile, DbmUnreadable
 from whimbrel.modules.mod_rewrite.context import Context
 from whimbrel.modules.mod_rewrite.program import Program
-from whimbrel.modules.mod_rewrite.sdbm import read_sdbm
 from whimbrel.octets import raw, text
 from whimbrel.registry.module import Reads
 from whimbrel.request.files import mark
@@ -76,23 +76,22 @@ class Function(RewriteMap):
 
 # Files ------------------------------------------------------------------------------------------------------------------------------------------
 class FileMap(RewriteMap):
-    """Maps whose pairs stand in a file; it is read again when it has changed.  *path* is what the log names, *watched* the file itself."""
+    """Maps whose pairs stand in a file; it is read again when it has changed."""
 
-    __slots__ = ("_mark", "_pairs", "_seen", "kind", "path", "reads", "watched")
+    __slots__ = ("_mark", "_pairs", "_seen", "kind", "path", "reads")
 
-    def __init__(self, name: str, kind: str, path: str, watched: str = "") -> None:
+    def __init__(self, name: str, kind: str, path: str) -> None:
         super().__init__(name)
-        self.kind, self.path, self.watched = kind, path, watched or path
+        self.kind, self.path = kind, path
         self.reads = Reads.FILES
         self._mark: Any = None
         self._pairs: Mapping[str, str] = {}
         self._seen: set[str] = set()
 
     def look_up(self, c: Context, key: str) -> str | None:
-        info = c.r.files.stat(self.watched)
+        info = c.r.files.stat(self.path)
         if info is None:
-            what, code = ("text", "AH00656") if self.kind in ("txt", "rnd") else ("DBM", "AH00657")
-            c.r.log("error", f"mod_rewrite: can't access {what} RewriteMap file {self.watched}", code=code, module="rewrite")
+            c.r.log("error", f"mod_rewrite: can't access text RewriteMap file {self.path}", code="AH00656", module="rewrite")
             return None
         found = mark(info)
         if found != self._mark:
@@ -105,7 +104,7 @@ class FileMap(RewriteMap):
 
     def _read(self) -> Mapping[str, str]:
         try:
-            with open(raw(self.watched), "rb") as file:
+            with open(raw(self.path), "rb") as file:
                 return parse_text(text(file.read()))
         except OSError:
             return {}
@@ -157,15 +156,32 @@ class RandomMap(FileMap):
 
 
 class DbmMap(FileMap):
-    """dbm: SDBM files; *path* is the name without ``.dir`` and ``.pag``."""
+    """dbm: files of the kinds that `DbmFile` reads."""
 
-    __slots__ = ()
+    __slots__ = ("_file",)
 
-    def __init__(self, name: str, path: str) -> None:
-        super().__init__(name, "dbm", path, f"{path}.pag")
+    def __init__(self, name: str, kind: str, path: str) -> None:
+        super().__init__(name, "dbm", path)
+        self._file = DbmFile(path, kind)
 
-    def _read(self) -> Mapping[str, str]:
-        return read_sdbm(self.watched)
+    def look_up(self, c: Context, key: str) -> str | None:
+        watched = self.path + suffix_of(self._file.kind)
+        if c.r.files.stat(watched) is None:
+            c.r.log("error", f"mod_rewrite: can't access DBM RewriteMap file {watched}", code="AH00657", module="rewrite")
+            return None
+        try:
+            value = self._file.content(c.r).get(key)
+        except DbmUnreadable:
+            c.r.log("error", f"mod_rewrite: can't open DBM RewriteMap {self.path}", code="AH00655", module="rewrite")
+            return None
+        if c.log is not None:
+            self._tell(c, key, value)
+        return value or None
+
+
+def suffix_of(kind: str) -> str:
+    """What the name of a DBM file of that kind ends in (the first of its files)."""
+    return {"sdbm": ".dir", "ndbm": ".db"}.get(kind, "")
 
 
 # Programs ---------------------------------------------------------------------------------------------------------------------------------------

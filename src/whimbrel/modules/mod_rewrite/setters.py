@@ -12,7 +12,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.mod_rewrite import expressions
 from whimbrel.modules.mod_rewrite.flags import Draft, read_flags
-from whimbrel.modules.mod_rewrite.maps import FUNCTIONS, DbmMap, FileMap, Function, ProgramMap, RandomMap, RewriteMap
+from whimbrel.modules.mod_rewrite.maps import FUNCTIONS, DbmMap, FileMap, Function, ProgramMap, RandomMap, RewriteMap, suffix_of
 from whimbrel.modules.mod_rewrite.settings import Cond, Flag, Options, RewriteFolder, RewriteServer, Rule, Test, given
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
 from whimbrel.modules.setters import Not, atoi, check_context
@@ -270,13 +270,8 @@ def _dbm(cmd: Command, name: str, source: str, kind: str, path: str | None) -> R
     if flavour not in _DBM:
         raise ConfigError(f"RewriteMap: dbm type {flavour} is invalid")
     whole = cmd.server_path(path)
-    if kind == "dbm=sdbm":
-        _existing(cmd, name, f"{whole}.dir")
-        return DbmMap(name, whole)
-    if not os.path.exists(raw(f"{whole}.pag")):
-        _existing(cmd, name, whole)
-        raise ConfigError(f"RewriteMap: dbm type {flavour} is not supported here")
-    return DbmMap(name, whole)
+    _existing(cmd, name, whole + suffix_of(flavour))
+    return DbmMap(name, flavour, whole)
 
 
 def _existing(cmd: Command, name: str, path: str) -> str:
