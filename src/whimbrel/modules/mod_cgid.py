@@ -50,7 +50,9 @@ def set_socket(cmd: Command, conf: CgidServer, words: list[str]) -> None:
 
 def complain(r: Any, words: str) -> None:
     """A line of a program's standard error: it goes to the main server's error log as it is."""
-    sink = r.engine.configuration.spec.error_log
+    configuration = r.engine.configuration
+    ask = configuration.provider("log", "error_sink")
+    sink = ask(configuration, configuration.main) if ask is not None else configuration.spec.error_log
     if sink is not None:
         r.engine.runtime.write_log(sink, raw(words) + b"\n")
 

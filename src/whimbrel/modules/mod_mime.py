@@ -160,7 +160,7 @@ def look_at(name: str, conf: MimeSettings, types: dict[str, str], dots_belong: b
         for what, values in lists.items():
             if own.get(what):
                 values.append(own[what])
-        found = found or bool("handlers" in conf.match and own.get("handler"))
+        found = found or "any" in conf.match or bool("handlers" in conf.match and own.get("handler"))
         found = found or bool("filters" in conf.match and (own.get("input_filters") or own.get("output_filters")))
         known = known or found
         if not found:

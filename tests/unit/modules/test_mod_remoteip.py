@@ -1,0 +1,53 @@
+"""mod_remoteip.  Every expected address is what httpd 2.4.71 found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import ask, engine
+
+from whimbrel.errors import ConfigError, StartError
+
+CONF = 'LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\nHeader always set A "expr=%{REMOTE_ADDR}"\nHeader always echo ^X-F\n'
+
+
+@pytest.mark.parametrize(("conf", "field", "address", "left"), [
+    ("", "1.2.3.4", "1.2.3.4", None), ("", "10.1.2.3", "127.0.0.1", "10.1.2.3"), ("", "10.1.2.3, 1.2.3.4", "1.2.3.4", "10.1.2.3"),
+    ("", "garbage", "127.0.0.1", "garbage"), ("", "1.2.3.4:80", "127.0.0.1", "1.2.3.4:80"), ("", "2001:db8::1", "2001:db8::1", None),
+    ("", "::1", "127.0.0.1", "::1"), ("", " 5.6.7.8 ", "5.6.7.8", None), ("", "1.2.3", "1.2.0.3", None), ("", "300.1.1.1", "127.0.0.1", "300.1.1.1"),
+    ("RemoteIPInternalProxy 127.0.0.1", "10.1.2.3", "10.1.2.3", None), ("RemoteIPInternalProxy 127.0.0.1", "8.8.8.8,10.1.2.3", "10.1.2.3", "8.8.8.8"),
+    ("RemoteIPInternalProxy 127.0.0.1", "1.2.3.4, 127.0.0.1", "1.2.3.4", None), ("RemoteIPInternalProxy 10.0.0.1", "1.2.3.4", "127.0.0.1", "1.2.3.4"),
+])
+def test_addresses(conf: str, field: str, address: str, left: str | None, tmp_path: Path) -> None:
+    reply = ask(engine(tmp_path, CONF + conf, {"htdocs/a.txt": "A"}), "/a.txt", f"X-F: {field}")
+    assert (reply.get("A"), reply.get("X-F")) == (address, left)
+
+
+def test_the_address_ends_with_its_request(tmp_path: Path) -> None:
+    serving = engine(tmp_path, CONF, {"htdocs/a.txt": "A"})
+    assert ask(serving, "/a.txt", "X-F: 1.2.3.4").get("A") == "1.2.3.4"
+    assert ask(serving, "/a.txt").get("A") == "127.0.0.1"
+
+
+def test_lists(tmp_path: Path) -> None:
+    conf = CONF + "RemoteIPInternalProxyList conf/list"
+    serving = engine(tmp_path, conf, {"conf/list": "# ours\n10.0.0.1 127.0.0.0/8\n", "htdocs/a.txt": ""})
+    assert ask(serving, "/a.txt", "X-F: 10.9.9.9").get("A") == "10.9.9.9"
+
+
+@pytest.mark.parametrize(("line", "reason"), [
+    ("RemoteIPTrustedProxy 10.0.0.0/99",
+     "RemoteIP: Error parsing IP 10.0.0.0/99 (The specified network mask is invalid. error) for RemoteIPTrustedProxy"),
+    ("RemoteIPInternalProxy a.test/8", "RemoteIP: Error parsing IP a.test/8 the subnet /8 is invalid for RemoteIPInternalProxy"),
+    ("RemoteIPProxyProtocolExceptions localhost", "ip address 'localhost' appears to be invalid"),
+])
+def test_refusals(line: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        engine(tmp_path, CONF + line)
+    assert caught.value.reason == reason
+
+
+def test_the_proxy_protocol_stops_a_start(tmp_path: Path) -> None:
+    with pytest.raises(StartError):
+        engine(tmp_path, CONF + "RemoteIPProxyProtocol On")
