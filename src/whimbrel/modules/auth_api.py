@@ -35,7 +35,7 @@ GENERAL_ERROR: Final = 3
 DENIED_NO_USER: Final = 4
 
 PasswordCheck = Callable[[Request, str, str], Awaitable[int]]
-RealmHash = Callable[[Request, str, str], tuple[int, str]]
+RealmHash = Callable[[Request, str, str], Awaitable[tuple[int, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,10 @@ class Authn:
 
 @dataclass(frozen=True, slots=True)
 class AuthnProvider:
-    """What a module registers under ("authn", NAME)."""
+    """What a module registers under ("authn", NAME); *realms*: it knows hashes of user, realm and password."""
 
     make: Callable[[Scope], Authn]
+    realms: bool = True
 
 
 CheckFn = Callable[[Request], int] | Callable[[Request], Awaitable[int]]

@@ -1,7 +1,7 @@
 """Reading Berkeley DB hash files, as htdbm -TDB writes them: Debian's default kind of DBM file.
 
-The first page tells the page size.  A hash page has 26 bytes of header (entries at 20, type at 25), 16-bit offsets of its items, and the items, keys and
-values in turn, from its end downwards; large items lie in chains of overflow pages.  Numbers are in the order of the machine that wrote the file.
+The first page tells the page size.  A hash page has 26 bytes of header (entries at 20, type at 25), 16-bit offsets of its items, and the items, keys
+and values in turn, from its end downwards; large items lie in chains of overflow pages.  Numbers are in the order of the machine that wrote it.
 """
 
 from __future__ import annotations

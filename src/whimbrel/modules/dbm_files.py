@@ -85,6 +85,6 @@ class DbmFile:
             raise DbmUnreadable(*_NO_DRIVER) from None
         try:
             with library.open(raw(self.path), "r") as file:
-                return [(key, file[key]) for key in file.keys()]  # noqa: SIM118
+                return [(key, file[key]) for key in file.keys()]
         except OSError as problem:
             raise self._failure(problem.errno or 22) from None

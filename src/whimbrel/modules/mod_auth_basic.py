@@ -156,17 +156,17 @@ async def _ask(r: Request, checks: list[Authn], digest: bool, realm: str, passwo
     result = AUTH_USER_NOT_FOUND
     user = r.user or ""
     for check in checks:
-        result = _by_realm(r, check, user, realm, password) if digest else await check.password(r, user, password)
+        result = await (_by_realm(r, check, user, realm, password) if digest else check.password(r, user, password))
         if result != AUTH_USER_NOT_FOUND:
             break
     return result
 
 
-def _by_realm(r: Request, check: Authn, user: str, realm: str, password: str) -> int:
+async def _by_realm(r: Request, check: Authn, user: str, realm: str, password: str) -> int:
     """AuthBasicUseDigestAlgorithm: the provider's hash against MD5(user:realm:password)."""
     if check.realm_hash is None:
         return AUTH_GENERAL_ERROR
-    result, stored = check.realm_hash(r, user, realm)
+    result, stored = await check.realm_hash(r, user, realm)
     if result != AUTH_USER_FOUND:
         return result
     return AUTH_GRANTED if hashlib.md5(raw(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED

@@ -81,5 +81,5 @@ MODULE = Module(
         Directive(name="Anonymous_VerifyEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("verify"), help=_FLAG_HELP),
         Directive(name="Anonymous_LogEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("log"), help=_FLAG_HELP),
     ),
-    providers=(Provider("authn", "anon", AuthnProvider(make_anon)),),
+    providers=(Provider("authn", "anon", AuthnProvider(make_anon, realms=False)),),
 )

@@ -85,7 +85,7 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
     provider = find_provider(cmd, base)
     server = cmd.main_server(AuthnCoreServer)
     state_of(cmd).configuration.declare("authn", name)
-    made = AuthnProvider(lambda scope: provider.make(under(scope, layer)))
+    made = AuthnProvider(lambda scope: provider.make(under(scope, layer)), provider.realms)
     server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: made}
 
 

@@ -43,7 +43,7 @@ def make_dbm(scope: Scope) -> Authn:
             return AUTH_USER_NOT_FOUND
         return AUTH_GRANTED if await file.verifier.right(r, user, given, stored.partition(":")[0]) else AUTH_DENIED
 
-    def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
+    async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file)
         if entries is None:
             return AUTH_GENERAL_ERROR, ""

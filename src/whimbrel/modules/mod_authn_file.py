@@ -42,7 +42,7 @@ def make_file(scope: Scope) -> Authn:
             return AUTH_USER_NOT_FOUND
         return AUTH_GRANTED if await entries.right(r, user, given) else AUTH_DENIED
 
-    def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
+    async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file, ("AH01621", "AH01622"))
         if entries is None:
             return AUTH_GENERAL_ERROR, ""

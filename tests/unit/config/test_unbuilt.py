@@ -61,7 +61,7 @@ def test_loading_a_module_alone_stops_nothing(tmp_path: Path) -> None:
     ("mod_ssl.c", "SSLEngine", "on"), ("mod_ssl.c", "SSLRequireSSL", ""), ("mod_ssl.c", "SSLRequire", "%{X} eq 1"),
     ("mod_ssl.c", "SSLVerifyClient", "require"), ("mod_proxy.c", "ProxyBlock", "*"), ("mod_proxy.c", "ProxyRequests", "On"),
     ("mod_cache.c", "CacheEnable", "disk /"), ("mod_userdir.c", "UserDir", "public_html"), ("mod_userdir.c", "UserDir", "disabled root"),
-    ("mod_auth_digest.c", "AuthDigestProvider", "file"), ("mod_authnz_ldap.c", "AuthLDAPURL", "ldap://x"), ("mod_md.c", "MDRequireHttps", "temporary"),
+    ("mod_authnz_ldap.c", "AuthLDAPURL", "ldap://x"), ("mod_md.c", "MDRequireHttps", "temporary"),
 ])
 def test_what_guards_or_answers_is_never_left_out(source: str, name: str, args: str) -> None:
     assert reason(source, name, args) == ""
