@@ -40,15 +40,16 @@ def _under(root: str, path: str) -> str:
 
 
 def _sinks(configuration: Any) -> list[LogSink]:
-    """Every log that is written, each once: error logs, access logs, those of RewriteLog."""
+    """Every log that is written, each once: error logs, access logs, those of RewriteLog and ForensicLog."""
     found = {error_sink(configuration, server): None for server in configuration.servers()}
     writers = configuration.provider("log", "writers")
     if writers is not None:
         for server in configuration.servers():
             found.update({writer.sink: None for writer in writers(server)})
-    rewriting = configuration.provider("log", "rewrite_sinks")
-    if rewriting is not None:
-        found.update(dict.fromkeys(rewriting(configuration)))
+    for name in ("rewrite_sinks", "forensic_sinks"):
+        others = configuration.provider("log", name)
+        if others is not None:
+            found.update(dict.fromkeys(others(configuration)))
     return list(found)
 
 

@@ -1,0 +1,101 @@
+"""mod_log_debug: messages of one's own in the error log.
+
+Manual: mod/mod_log_debug.html.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.expr.compile import Condition
+from whimbrel.expr.errors import EvalError
+from whimbrel.modules.setters import own
+from whimbrel.registry import phases
+from whimbrel.registry.module import Hook, HookMaker, Made, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, Answer, Phase
+from whimbrel.registry.settings import appended, setting
+from whimbrel.request.expressions import Template, holds, read_condition, read_string
+
+# The names of hooks by our phases; httpd has one more hook before the names are translated.
+HOOKS: dict[Phase, tuple[str, ...]] = {
+    phases.QUICK_HANDLER: ("quick_handler",), phases.TRANSLATE_NAME: ("pre_translate_name", "translate_name"),
+    phases.MAP_TO_STORAGE: ("map_to_storage",), phases.ACCESS_CHECKER: ("check_access",), phases.ACCESS_CHECKER_EX: ("check_access_ex",),
+    phases.CHECK_USER_ID: ("check_authn",), phases.AUTH_CHECKER: ("check_authz",), phases.TYPE_CHECKER: ("type_checker",), phases.FIXUPS: ("fixups",),
+    phases.INSERT_FILTER: ("insert_filter",), phases.HANDLER: ("handler",), phases.LOG_TRANSACTION: ("log_transaction",),
+}
+NAMES = frozenset(name for names in HOOKS.values() for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One LogMessage; *hook* is ``all`` or the name of one."""
+
+    template: Template
+    hook: str
+    condition: Condition | None
+
+
+@dataclass(slots=True)
+class LogDebugFolder:
+    """Per-directory settings; inner sections add their messages."""
+
+    messages: list[Message] = setting(make=list, merge=appended)
+
+
+def add_message(cmd: Command, conf: LogDebugFolder, words: list[str]) -> None:
+    """The message, and ``hook=`` and ``expr=`` in any order."""
+    template = read_string(cmd, words[0], f"Could not parse message expression '{words[0]}'")
+    hook, condition = "log_transaction", None
+    for word in words[1:]:
+        kind, _, value = word.partition("=")
+        if word.lower().startswith("hook="):
+            hook = value.lower()
+            if hook != "all" and hook not in NAMES:
+                raise ConfigError(f"Invalid hook name: {value}")
+        elif word.lower().startswith("expr="):
+            condition = read_condition(cmd, value, f"Could not parse expression '{value}'")
+        else:
+            raise ConfigError(f"Invalid argument {word}")
+    conf.messages = [*own(conf, "messages", list), Message(template, hook, condition)]
+
+
+def _say(r: Any, message: Message) -> None:
+    try:
+        if message.condition is None or holds(r, message.condition, "log_debug"):
+            r.log("info", message.template.text(r, "log_debug"), module="log_debug")
+    except EvalError:
+        return
+
+
+def _maker(names: tuple[str, ...]) -> HookMaker:
+    def make(scope: Scope) -> Made | None:
+        chosen = [m for name in names for m in scope.folder(LogDebugFolder).messages if m.hook in ("all", name)]
+        if not chosen:
+            return None
+
+        def hook(r: Any) -> Answer:
+            r.outside()
+            for message in chosen:
+                _say(r, message)
+            return DECLINED
+
+        return Made(hook)
+
+    return make
+
+
+MODULE = Module(
+    name="log_debug_module",
+    source="mod_log_debug.c",
+    folder_settings=LogDebugFolder,
+    directives=(
+        Directive(name="LogMessage", args=Args.TAKE123, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=add_message,
+                  help="Log a debug message to the error log if this config block is used for  a request"),
+    ),
+    hooks=tuple(Hook(phase, _maker(names), Order.FIRST) for phase, names in HOOKS.items()),
+    versions=Versions.V24,
+)

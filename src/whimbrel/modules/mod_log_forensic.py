@@ -1,0 +1,97 @@
+"""mod_log_forensic: each request when it begins and when it ends, so that a log shows which one never ended.
+
+Manual: mod/mod_log_forensic.html.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from whimbrel.config.model import LogSink
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.modules.core.log import log_sink
+from whimbrel.octets import raw
+from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
+from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, POST_READ_REQUEST, Answer
+from whimbrel.registry.settings import setting
+
+NOTE = "forensic-id"
+_SPECIAL = re.compile(r"[\x00-\x1f%:|\x7f-\xff]")
+
+
+@dataclass(slots=True)
+class ForensicServer:
+    """The log, None for none."""
+
+    sink: LogSink | None = setting(None)
+
+
+def set_log(cmd: Command, conf: ForensicServer, words: list[str]) -> None:
+    """A file or a program."""
+    target = words[0] if words[0].startswith("|") else cmd.server_path(words[0])
+    conf.sink = log_sink("", target, shell_default=cmd.dialect.pipes_by_shell)
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(lambda m: f"%{ord(m[0]):02x}", text)
+
+
+def make_begin(scope: Scope) -> Made | None:
+    """Write the request as it came; its id is the variable UNIQUE_ID, or process, time and counter."""
+    sink = scope.server(ForensicServer).sink
+    if sink is None:
+        return None
+    counter = itertools.count()
+
+    def begin(r: Any) -> Answer:
+        if r.prev is not None:
+            return DECLINED
+        r.outside()
+        runtime = r.engine.runtime
+        ident = r.env.get("UNIQUE_ID") or f"{runtime.pid}:{int(r.time):x}:{next(counter):x}"
+        r.notes[NOTE] = ident
+        fields = "".join(f"|{_escaped(name)}:{_escaped(value)}" for name, value in r.headers_in.items())
+        runtime.write_log(sink, raw(f"+{ident}|{_escaped(r.the_request or '')}{fields}\n"))
+        return DECLINED
+
+    return Made(begin)
+
+
+def make_end(scope: Scope) -> Made | None:
+    """Write that the request is over."""
+    sink = scope.server(ForensicServer).sink
+    if sink is None:
+        return None
+
+    def end(r: Any) -> Answer:
+        ident = r.notes.get(NOTE)
+        if ident is not None:
+            r.engine.runtime.write_log(sink, raw(f"-{ident}\n"))
+        return DECLINED
+
+    return Made(end)
+
+
+def sinks(configuration: Any) -> list[LogSink]:
+    """The logs of all servers, to be opened at the start."""
+    return [sink for server in configuration.servers() if (sink := server.conf(ForensicServer).sink) is not None]
+
+
+MODULE = Module(
+    name="log_forensic_module",
+    source="mod_log_forensic.c",
+    server_settings=ForensicServer,
+    directives=(
+        Directive(name="ForensicLog", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_log, record=Record.SERVER,
+                  help="the filename of the forensic log"),
+    ),
+    hooks=(
+        Hook(POST_READ_REQUEST, make_begin, Order.REALLY_FIRST, after=("mod_unique_id.c",)),
+        Hook(LOG_TRANSACTION, make_end, Order.REALLY_LAST),
+    ),
+    providers=(Provider("log", "forensic_sinks", sinks),),
+)
