@@ -31,12 +31,12 @@ def read(folder: Path, text: str) -> Configuration:
 
 
 def test_a_right_line_stops_a_start_with_one_message(tmp_path: Path) -> None:
-    configuration = read(tmp_path, "LuaInherit none\n<IfModule mod_lua.c>\nLuaScope once\n</IfModule>\n")
+    configuration = read(tmp_path, "LuaMapHandler /a /b.lua\n<IfModule mod_lua.c>\nLuaHookFixups /b.lua f\n</IfModule>\n")
     with pytest.raises(StartError) as caught:
         refuse_start(configuration)
     (line,) = caught.value.lines
-    assert f"{tmp_path}/httpd.conf:5: LuaInherit (mod_lua.c)" in line
-    assert "LuaScope" in line
+    assert f"{tmp_path}/httpd.conf:5: LuaMapHandler (mod_lua.c)" in line
+    assert "LuaHookFixups" in line
 
 
 def test_a_wrong_line_is_refused_in_the_modules_words(tmp_path: Path) -> None:
@@ -54,7 +54,9 @@ def test_what_changes_no_answer_is_left_out_with_a_warning(tmp_path: Path) -> No
 
 
 def test_loading_a_module_alone_stops_nothing(tmp_path: Path) -> None:
-    refuse_start(read(tmp_path, ""))
+    configuration = read(tmp_path, "")
+    refuse_start(configuration)
+    assert not configuration.unimplemented
 
 
 @pytest.mark.parametrize(("source", "name", "args"), [
