@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import AuthnProvider
 from whimbrel.modules.mod_auth_digest.clients import Clients
@@ -138,6 +138,6 @@ DIRECTIVES: Final = (
     _row("AuthDigestNcCheck", Args.FLAG, set_count, "Whether or not to check the nonce-count sent by the client"),
     _row("AuthDigestAlgorithm", Args.TAKE1, set_algorithm, "The algorithm used for the hash calculation"),
     _row("AuthDigestDomain", Args.ITERATE, add_domain, "A list of URI's which belong to the same protection space as the current URI"),
-    Directive(name="AuthDigestShmemSize", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_memory,
+    Directive(name="AuthDigestShmemSize", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, apply=set_memory,
               help="The amount of shared memory to allocate for keeping track of clients"),
 )

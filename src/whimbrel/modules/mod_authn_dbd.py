@@ -1,0 +1,90 @@
+"""mod_authn_dbd: users and passwords in a database.
+
+Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others go into the environment as AUTHENTICATE_NAME.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.errors import ConfigError
+from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
+from whimbrel.modules.auth_files import Verifier
+from whimbrel.modules.mod_dbd import DatabaseError, ask, environment_name
+from whimbrel.registry.module import Module, Provider, Reads, Scope
+from whimbrel.registry.settings import setting
+from whimbrel.request.record import Request
+
+_MODULE = "authn_dbd"
+Codes = tuple[str, str, str]  # no database, no query, a query that fails
+
+
+@dataclass(slots=True)
+class AuthnDbdSettings:
+    """Per-directory settings: SQL statements with ``%s`` for user and realm."""
+
+    user: str = setting("")
+    realm: str = setting("")
+
+
+def set_query(field: str) -> Callable[[Command, AuthnDbdSettings, list[str]], None]:
+    """A setter that keeps a statement."""
+    def apply(cmd: Command, record: AuthnDbdSettings, words: list[str]) -> None:
+        if not cmd.loaded("mod_dbd.c"):
+            raise ConfigError("You must load mod_dbd to enable AuthDBD functions")
+        setattr(record, field, words[0])
+
+    return apply
+
+
+def make_dbd(scope: Scope) -> Authn:
+    """Users of the database."""
+    settings, verifier = scope.folder(AuthnDbdSettings), Verifier()
+
+    async def password(r: Request, user: str, given: str) -> int:
+        found, stored = await _look_up(r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user)
+        if found != AUTH_USER_FOUND:
+            return found
+        return AUTH_GRANTED if await verifier.right(r, user, given, stored) else AUTH_DENIED
+
+    async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
+        return await _look_up(r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm)
+
+    return Authn(password, realm_hash, Reads.HEAD | Reads.OUTSIDE)
+
+
+async def _look_up(r: Request, query: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
+    """AUTH_USER_FOUND and what is stored of the user; anything that goes wrong is logged."""
+    who = ":".join(values)
+    if not query:
+        r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)
+        return AUTH_GENERAL_ERROR, ""
+    try:
+        result = await ask(r, query, *values)
+    except DatabaseError as problem:
+        if problem.connected:
+            r.log("error", f"Query execution error looking up '{who}' in database [{problem}]", code=codes[2], module=_MODULE)
+        else:
+            r.log("error", f"Failed to acquire database connection to look up user '{who}'", code=codes[0], module=_MODULE)
+        return AUTH_GENERAL_ERROR, ""
+    if result.rows:
+        for column, value in list(zip(result.names, result.rows[0], strict=True))[1:]:
+            if value is not None:
+                r.env[environment_name("AUTHENTICATE_", column)] = value
+    stored = next((row[0] for row in result.rows if row[0] is not None), None)
+    return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
+
+
+MODULE = Module(
+    name="authn_dbd_module", source="mod_authn_dbd.c", folder_settings=AuthnDbdSettings,
+    directives=(
+        Directive(name="AuthDBDUserPWQuery", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_query("user"),
+                  help="Query used to fetch password for user"),
+        Directive(name="AuthDBDUserRealmQuery", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_query("realm"),
+                  help="Query used to fetch password for user+realm"),
+    ),
+    providers=(Provider("authn", "dbd", AuthnProvider(make_dbd)),),
+)
