@@ -67,24 +67,22 @@ def includes(configuration: Configuration) -> str:
 def tree(configuration: Configuration) -> str:
     """-t -D DUMP_CONFIG: every directive that counts, with its file and line."""
     out: list[str] = []
-    _write_nodes(configuration.tree, "", "", out)
-    return "".join(f"{line}\n" for line in out)
-
-
-def _write_nodes(nodes: list[Node], indent: str, file: str, out: list[str]) -> str:
-    """Append the lines of *nodes*; *file* is the one that was named last, as is the result."""
-    for node in nodes:
+    file = ""
+    waiting: list[tuple[Node, int, bool]] = [(node, 0, False) for node in reversed(configuration.tree)]
+    while waiting:
+        node, depth, ends = waiting.pop()
+        indent = "  " * depth
         if node.place.path != file:
             file = node.place.path
             out.append(f"# In file: {file}")
+        if ends:
+            out.append(f"{indent}</{node.name[1:]}>")
+            continue
         out += [f"{indent}#{node.place.line:>4}:", f"{indent}{node.name} {node.args}".rstrip(" ")]
         if node.name.startswith("<"):
-            file = _write_nodes(node.children, indent + "  ", file, out)
-            if node.place.path != file:
-                file = node.place.path
-                out.append(f"# In file: {file}")
-            out.append(f"{indent}</{node.name[1:]}>")
-    return file
+            waiting.append((node, depth, True))
+            waiting += [(child, depth + 1, False) for child in reversed(node.children)]
+    return "".join(f"{line}\n" for line in out)
 
 
 def run_settings(configuration: Configuration) -> str:

@@ -40,7 +40,7 @@ class Configuration:
         self.modules = LoadedModules(self.version)
         self.loaded_by_directive: list[tuple[str, Module]] = []
         self.tree: Tree = []
-        self.defines: list[str] = list(options.defines)
+        self.defines: dict[str, None] = dict.fromkeys(options.defines)
         self.variables: dict[str, str] = {}
         self.includes: list[Included] = []
         self.messages: list[StartMessage] = []

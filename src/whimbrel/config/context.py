@@ -10,5 +10,5 @@ def spot(command: Command) -> Spot:
     """Where *command* stands.  A directive that is executed while the file is read has no sections around it yet."""
     parent = command.node.parent
     known = parent is not None and command.within(parent.name) is not None
-    sections = [node.name for node in command.node.enclosing()] if known else []
+    sections = command.node.sections() if known else ()
     return Spot(sections, command.methods != -1, bool(command.path) or command.in_htaccess, command.in_virtual_host, command.in_htaccess)

@@ -90,6 +90,8 @@ class CommandState(Command):
         if self.row is not None and self.row.exec_on_read:
             return None  # httpd knows no parents yet while it reads
         wanted = {name.lower() for name in containers}
+        if not any(name.lower() in wanted for name in self.node.sections()):
+            return None
         return next((node for node in self.node.enclosing() if node.name.lower() in wanted), None)
 
     def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:

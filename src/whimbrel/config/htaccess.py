@@ -14,7 +14,7 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import CommandState
 from whimbrel.config.includes import NotRegular, error_text, read_regular
 from whimbrel.config.model import Layer, SectionKind, Server, StartMessage
-from whimbrel.config.reader import Reader, Source
+from whimbrel.config.reader import MAX_HTACCESS_LINE, Reader, Source
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Where
 from whimbrel.errors import ConfigError, Place
@@ -86,7 +86,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     nodes: list[Node] = []
     error = None
     try:
-        reader.read(Source(path, reader.lines(data, path)), nodes)
+        reader.read(Source(path, reader.lines(data, path, MAX_HTACCESS_LINE)), nodes)
         state.walk(nodes)
     except ConfigError as problem:
         error = HtaccessError(f"{path}: {problem.reason}", status=500)

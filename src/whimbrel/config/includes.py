@@ -165,7 +165,7 @@ class Includer:
                 self.configuration.warn(f"Access to file {path} denied by server: not a regular file", code="AH00554", level="error")
             raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None
         self.configuration.includes.append(Included(path, self.line, self.reader.include_depth))
-        self.reader.include(Source(path, self.reader.lines(data), self.included_from))
+        self.reader.include(Source(path, self.reader.lines(data, path), self.included_from))
 
 
 class NotRegular(OSError):
@@ -174,10 +174,15 @@ class NotRegular(OSError):
 
 def read_regular(path: str) -> bytes:
     """The bytes of a configuration file; NotRegular (EBADF) for a device, pipe or socket other than /dev/null."""
-    with open(raw(path), "rb") as file:
+    with open(raw(path), "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) and path != "/dev/null":
             raise NotRegular(9, os.strerror(9))
         return file.read()
+
+
+def _without_waiting(path: str | bytes, flags: int) -> int:
+    """Open a pipe that nobody writes to at once, instead of never."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _joined(folder: str, name: str) -> str:

@@ -162,9 +162,9 @@ def ordered(sections: list[Section]) -> list[Section]:
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Room for sections nested hundreds of levels deep, which httpd takes as well; the collector, which finds nothing in a growing tree, rests."""
+    """Room for sections nested thousands of levels deep, which httpd takes as well; the collector, which finds nothing in a growing tree, rests."""
     before, collecting = sys.getrecursionlimit(), gc.isenabled()
-    sys.setrecursionlimit(max(before, 50_000))
+    sys.setrecursionlimit(max(before, 2_000_000))
     gc.disable()
     try:
         yield

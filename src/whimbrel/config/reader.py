@@ -20,6 +20,8 @@ from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, scan
 
 COMMAND_LINE = "-c/-C directives"
 MAX_HTACCESS_LINE = 8192
+MAX_LINE = 16 * 1024 * 1024
+MAX_EXPANDED = 4 * MAX_LINE  # variables of variables double with every line; httpd takes all memory
 Lines = Iterator[Scanned]
 R = TypeVar("R")
 
@@ -27,13 +29,15 @@ R = TypeVar("R")
 class Source:
     """A text that is being read; `lines` gives its lines one after the other, whoever asks.
 
-    *path*, *number* are those of the line taken last.  `push` puts further lines in front of those still to come (a macro's).
+    *path*, *number* are those of the line taken last, *executed* is the place of the directive that was last executed while reading.
+    `push` puts further lines in front of those still to come (a macro's).
     """
 
-    __slots__ = ("_feeds", "included_from", "lines", "number", "path")
+    __slots__ = ("_feeds", "executed", "included_from", "lines", "number", "path")
 
     def __init__(self, path: str, lines: Lines, included_from: Place | None = None) -> None:
         self.path, self.included_from, self.number = path, included_from, 0
+        self.executed: Place | None = None
         self._feeds = [(path, lines)]
         self.lines = self._numbered()
 
@@ -66,14 +70,18 @@ class Source:
                 feeds.pop()
 
 
-def short_enough(scanned: Lines, source: str, path: str) -> Lines:
-    """The same lines; ConfigError at one of more than 8192 bytes, its line end counted and joined lines taken together."""
+class LineTooLong(ConfigError):
+    """A line beyond the limit of 2.4; its place is that of the last directive that was executed while the file was read."""
+
+
+def short_enough(scanned: Lines, source: str, path: str, limit: int) -> Lines:
+    """The same lines; LineTooLong at one of more than *limit* bytes, its line end counted and joined lines taken together."""
     for line in scanned:
         start, end, number, _text = line
-        if end - start > MAX_HTACCESS_LINE:
+        if end - start > limit:
             raw = source[start:end]
-            if len(raw) - 2 * raw.count("\\\n") - 3 * raw.count("\\\r\n") > MAX_HTACCESS_LINE:
-                raise ConfigError(f"Error reading {path} at line {number}: Line too long")
+            if len(raw) - 2 * raw.count("\\\n") - 3 * raw.count("\\\r\n") > limit:
+                raise LineTooLong(f"Error reading {path} at line {number}: Line too long")
         yield line
 
 
@@ -96,11 +104,11 @@ class Reader:
         self._parent: Node | None = None
         state.reader = self
 
-    def lines(self, data: bytes, path: str = "") -> Lines:
-        """The lines of a file.  *path* is set for a .htaccess file, where 2.4 refuses long lines."""
+    def lines(self, data: bytes, path: str, limit: int = MAX_LINE) -> Lines:
+        """The lines of a file; 2.4 refuses those of more than *limit* bytes, 2.2 cuts all at its own limit."""
         text = as_text(data)
         scanned = scan(text, self.rules)
-        return short_enough(scanned, text, path) if path and self.rules.limit is None else scanned
+        return short_enough(scanned, text, path, limit) if self.rules.limit is None and len(text) > limit else scanned
 
     def memory(self, kind: type[R]) -> R:
         """What directives of reading remember while this reader reads: one object of each kind."""
@@ -115,6 +123,10 @@ class Reader:
         outer, self.source = self.source, source
         try:
             left = self._block(source, nodes, parent)
+        except LineTooLong as problem:
+            if problem.place is None:
+                problem.place, problem.bare = source.executed or source.included_from, True
+            raise
         finally:
             self.source = outer
         if left:
@@ -177,6 +189,7 @@ class Reader:
         """Execute a directive of reading; what it reads (Include, a true <If...>) goes to *nodes*."""
         outer = self._nodes, self._parent
         self._nodes, self._parent = nodes, parent
+        self.source.executed = node.place
         try:
             self.state.invoke_all(node, rows)
         except ConfigError as problem:
@@ -214,7 +227,10 @@ class Reader:
 
     def expanded(self, line: str) -> str:
         """*line* with its ``${NAME}`` replaced; 2.4 warns about unknown names (AH00111)."""
-        return expand(line, self._look_up, self._undefined)
+        line = expand(line, self._look_up, self._undefined)
+        if len(line) > MAX_EXPANDED:
+            raise LineTooLong(f"Line too long: variables make it {len(line)} bytes long", self.source.place(), bare=True)
+        return line
 
     def _look_up(self, name: str) -> str | None:
         value = self._variables.get(name.lower())

@@ -82,7 +82,7 @@ def _inside(state: CommandState, name: str) -> None:
 def surroundings(state: CommandState, version: str) -> Around:
     """What rules may look at, at the present directive."""
     configuration = state.configuration
-    sections = tuple(node.name.lower() for node in state.node.enclosing())
+    sections = tuple(name.lower() for name in state.node.sections())
     return Around(
         version, configuration.root, configuration.modules.identifiers, configuration.declared.get("authn", frozenset()),
         bool(state.path) or state.in_htaccess, "<location" in sections or "<locationmatch" in sections, (), sections, state.path,

@@ -17,6 +17,7 @@ class Node:
     place: Place
     parent: Node | None = None
     children: list[Node] = field(default_factory=list)
+    _within: tuple[str, ...] | None = field(default=None, repr=False)
 
     def enclosing(self) -> Iterator[Node]:
         """The containers around this directive, innermost first."""
@@ -24,3 +25,17 @@ class Node:
         while node is not None:
             yield node
             node = node.parent
+
+    def sections(self) -> tuple[str, ...]:
+        """The names of the containers around this directive, innermost first, each name once: short however deep the directive stands."""
+        outer = self.parent
+        if outer is None:
+            return ()
+        if outer._within is None:
+            waiting = [outer]
+            while (above := waiting[-1].parent) is not None and above._within is None:
+                waiting.append(above)
+            for node in reversed(waiting):
+                others = (node.parent._within or ()) if node.parent is not None else ()
+                node._within = others if others[:1] == (node.name,) else (node.name, *(name for name in others if name != node.name))
+        return outer._within or ()

@@ -48,8 +48,7 @@ def set_define(command: Command, _none: None, words: list[str]) -> None:
     if ":" in words[0]:
         raise ConfigError("Variable name must not contain ':'")
     configuration = reading(command).configuration
-    if words[0] not in configuration.defines:
-        configuration.defines.append(words[0])
+    configuration.defines[words[0]] = None
     if len(words) > 1:
         configuration.variables[words[0].lower()] = words[1]
 
@@ -59,8 +58,7 @@ def set_undefine(command: Command, _none: None, words: list[str]) -> None:
     if ":" in words[0]:
         raise ConfigError("Variable name must not contain ':'")
     configuration = reading(command).configuration
-    if words[0] in configuration.defines:
-        configuration.defines.remove(words[0])
+    configuration.defines.pop(words[0], None)
     configuration.variables.pop(words[0].lower(), None)
 
 
