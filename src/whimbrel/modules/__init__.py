@@ -22,7 +22,7 @@ TABLE: Final[tuple[str, ...]] = (
     "mod_authn_default", "mod_dbd", "mod_authn_dbd", "mod_authz_dbd", "mod_auth_digest", "mod_authn_anon", "mod_authn_alias", "mod_authn_dbm", "mod_authz_dbm",
     "mod_mime", "mod_dir", "mod_alias", "mod_env", "mod_setenvif", "mod_headers", "mod_status", "mod_autoindex", "mod_rewrite",
     "mod_cgi", "mod_cgid", "mod_actions", "mod_asis", "mod_allowmethods", "mod_expires", "mod_userdir", "mod_vhost_alias", "mod_speling",
-    "mod_unique_id", "mod_usertrack", "mod_negotiation", "mod_imagemap", "mod_remoteip", "mod_reqtimeout", "mod_dumpio",
+    "mod_unique_id", "mod_usertrack", "mod_negotiation", "mod_imagemap", "mod_include", "mod_remoteip", "mod_reqtimeout", "mod_dumpio",
     "mod_log_debug", "mod_log_forensic", "mod_ratelimit", "mod_info",
 )
 

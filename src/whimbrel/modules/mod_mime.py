@@ -18,7 +18,7 @@ from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.setters import Not, check_context, set_flag, set_path, set_text
 from whimbrel.octets import raw
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, Answer
+from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, Answer
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import is_folder
 
@@ -247,6 +247,26 @@ def _take(r: Any, found: Found, new: bool) -> None:
             r.log("warn", f"C{text}" if new else f"mod_mime: analyze_ct: c{text}", code="AH01599", module="mime")
 
 
+def make_insert(scope: Scope) -> Made | None:
+    """Adds the output filters that a file's extensions named; unknown ones are logged.  None where no extension names any."""
+    named = {own[key] for own in scope.folder(MimeSettings).extensions.values() for key in ("input_filters", "output_filters") if own.get(key)}
+    if not named:
+        return None
+    from whimbrel.modules.core.filters import known_filters
+
+    def insert(r: Any) -> Answer:
+        added, unknown = known_filters(scope, r.notes.get("mime-output-filters", ""))
+        unknown += known_filters(scope, r.notes.get("mime-input-filters", ""))[1]
+        for name in unknown:
+            r.log("error", f"an unknown filter was not added: {name}", code="AH00082")
+        if not r.proxy:
+            for one in added:
+                r.add_filter(one)
+        return OK
+
+    return Made(insert, Reads.HEAD)
+
+
 EXTENSIONS = "followed by one or more file extensions"
 
 
@@ -283,6 +303,6 @@ MODULE = Module(
         Directive(name="ModMimeUsePathInfo", args=Args.FLAG, where=Where.ACCESS_CONF, apply=set_flag("use_path_info"),
                   help="Set to 'yes' to allow mod_mime to use path info for type checking"),
     ),
-    hooks=(Hook(TYPE_CHECKER, make_type, Order.MIDDLE),),
+    hooks=(Hook(TYPE_CHECKER, make_type, Order.MIDDLE), Hook(INSERT_FILTER, make_insert, Order.FIRST)),
     post_config=(load_types,),
 )

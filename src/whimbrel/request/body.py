@@ -42,6 +42,21 @@ def too_large() -> BodyError:
     return BodyError(413, Reason("error", "AH00588", "Request body is larger than the configured limit"))
 
 
+async def whole(parts: list[Part], stream: Stream | None) -> bytes:
+    """All that a handler wrote and goes on writing; the files in *parts* are closed."""
+    out = bytearray()
+    for part in parts:
+        if isinstance(part, FilePart):
+            out += part.read()
+            os.close(part.handle)
+        else:
+            out += part
+    if stream is not None:
+        async for data in stream:
+            out += data
+    return bytes(out)
+
+
 class RequestBody:
     """The body of a request as it arrives: the connection feeds it, a handler reads it.
 

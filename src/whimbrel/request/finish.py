@@ -13,6 +13,7 @@ from whimbrel.request.body import FilePart
 from whimbrel.request.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.request.die import die
 from whimbrel.request.record import Request
+from whimbrel.request.redirect import filtered
 
 HEADER_ONLY = frozenset((204, 304))
 # The fields that a 304 of 2.2 has, lower case.
@@ -24,26 +25,22 @@ SENT_WITH_304 = frozenset((
 
 async def finish(r: Request) -> Answer:
     """The answer to send for a request whose handler, or whose error, is done."""
-    for change in r.output_filters:
-        change(r)
+    await filtered(r)
     if _has_bad_field(r):
         return await _refused(r)
-    if r.status == 200 and r.stream is None and ("Range" in r.headers_in or "Request-Range" in r.headers_in):
+    if r.status == 200 and r.stream is None and not r.chunked and ("Range" in r.headers_in or "Request-Range" in r.headers_in):
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
             drop_body(r)
             await die(r, status)
             r = last_of(r)
-            for change in r.output_filters:
-                change(r)
+            await filtered(r)
             return _answer(r, measured=False)
     return _answer(r)
 
 
 def _has_bad_field(r: Request) -> bool:
-    """Whether a field must not be sent (2.4); it is logged."""
-    if r.plan.dialect.version < (2, 4):
-        return False
+    """Whether a field must not be sent; it is logged."""
     strict = r.server_conf(CoreServer).strict_http
     bad = bad_header(r.headers_out.items(), strict=strict) or bad_header(r.err_headers_out.items(), strict=strict)
     if bad is None:
@@ -57,8 +54,7 @@ async def _refused(r: Request) -> Answer:
     _emptied(r)
     await die(r, 500)
     r = last_of(r)
-    for change in r.output_filters:
-        change(r)
+    await filtered(r)
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
@@ -183,6 +179,8 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         for name in ("Transfer-Encoding", "Content-Length", "Content-Type", "Content-Encoding", "Content-Language"):
             if name != "Content-Type" or r.content_type is not None:
                 out.unset(name)
+        if r.status == 204 and r.plan.dialect.reasons_22 and (kind := content_type(r)):
+            out.set("Content-Type", kind)
         return
     kind = content_type(r)
     if kind:

@@ -125,6 +125,16 @@ class Request:
         """Add to the answer's body."""
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
 
+    def add_filter(self, change: Any) -> None:
+        """Let *change* work on the answer when its body is there: a function of the request, or one whose result is waited for.
+
+        Its ``setup`` method, where it has one, is told at once, before the handler runs.
+        """
+        self.output_filters.append(change)
+        setup = getattr(change, "setup", None)
+        if setup is not None:
+            setup(self)
+
     @property
     def keep(self) -> bool:
         """Whether the finished answer may be kept."""

@@ -107,7 +107,10 @@ def _child(r: Request, method: str = "GET") -> Request:
 
 
 async def _finished(new: Request) -> Request:
-    """Run *new* up to its handler; its status tells what came of it."""
+    """Run *new* up to its handler; its status tells what came of it: 500 where the request that wants it is itself nested too deep."""
+    if new.main is not None and too_deep(new.main):
+        new.status = 500
+        return new
     answer = await process(new)
     new.status = 200 if answer == OK else answer if answer > 0 else 200
     return new
@@ -120,9 +123,6 @@ async def lookup_uri(r: Request, target: str, method: str = "GET") -> Request:
         folder = escape_uri(r.uri.rpartition("/")[0])
         target = f"{folder}/{target}"
     set_target(new, target)
-    if too_deep(new):
-        new.status = 500
-        return new
     return await _finished(new)
 
 
@@ -153,10 +153,22 @@ async def lookup_entry(r: Request, name: str) -> Request:
 async def run_sub(sub: Request) -> Answer:
     """Run the handler of a sub-request; its body is added to the request that it belongs to (ap_run_sub_req)."""
     answer = await invoke_handler(sub)
-    main = sub.main
+    main, last = sub.main, sub
+    while last.next is not None:
+        last = last.next
+    if answer in (OK, DONE):
+        await filtered(last)
     if main is not None:
-        main.body.extend(sub.body)
+        main.body.extend(last.body)
     return answer
+
+
+async def filtered(r: Request) -> None:
+    """Let the output filters of *r* work on its answer, those that wait too."""
+    for change in r.output_filters:
+        waiting = change(r)
+        if waiting is not None:
+            await waiting
 
 
 def fast_redirect(sub: Request, r: Request) -> None:
@@ -166,6 +178,7 @@ def fast_redirect(sub: Request, r: Request) -> None:
     r.info, r.handler, r.content_type = sub.info, sub.handler, sub.content_type
     r.content_encodings, r.content_languages = sub.content_encodings, sub.content_languages
     r.plan = sub.plan
+    r.output_filters = [*sub.output_filters]
     for name, value in sub.headers_out.items():
         r.headers_out.set(name, value)
     for name, value in sub.err_headers_out.items():

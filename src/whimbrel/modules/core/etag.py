@@ -19,7 +19,7 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
     A file that was changed within the last second may change again unseen: its tag is weak, and the answer can't be kept.
     """
     bits = r.conf(CoreFolder).etag.value or _default(r)
-    if bits == ETAG_NONE:
+    if bits == ETAG_NONE or "no-etag" in r.notes:
         return None
     if bits & ETAG_DIGEST and read is not None:
         return _with_list(r, '"' + base64.b64encode(hashlib.sha1(read(), usedforsecurity=False).digest()).decode() + '"')
@@ -29,7 +29,7 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
 
 
 def _with_list(r: Request, tag: str) -> str:
-    """*tag* with the tag of the list of variants in it, where the answer was negotiated; one weak part makes all of it weak (RFC 2295, section 9.2)."""
+    """*tag* with the tag of the list of variants in it, where the answer was negotiated; one weak part makes all weak (RFC 2295, section 9.2)."""
     variants = r.vlist_validator
     if variants is None:
         return tag

@@ -6,7 +6,7 @@ Manual: filter.html.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from whimbrel.config.core import CoreFolder
@@ -15,7 +15,7 @@ from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.record import Request
 
-Filter = Callable[[Request], None]
+Filter = Callable[[Request], Awaitable[None] | None]
 
 # Names that a loaded module brings, whether or not it has a behaviour here: these are never unknown.
 _OF_MODULES: Final = {
@@ -33,9 +33,9 @@ _OWN: Final = frozenset({"byterange", "content_length", "http_header", "chunk", 
 def make_insert_filters(scope: Scope) -> Made | None:
     """Adds the filters that SetOutputFilter names; None where no filter is set."""
     conf = scope.folder(CoreFolder)
-    added, unknown = _known(scope, conf.output_filters)
-    unknown += _known(scope, conf.input_filters)[1]
-    by_type = {kind: _known(scope, ";".join(names)) for kind, names in conf.filters_by_type.items()}
+    added, unknown = known_filters(scope, conf.output_filters)
+    unknown += known_filters(scope, conf.input_filters)[1]
+    by_type = {kind: known_filters(scope, ";".join(names)) for kind, names in conf.filters_by_type.items()}
     if not added and not unknown and not by_type:
         return None
 
@@ -44,13 +44,14 @@ def make_insert_filters(scope: Scope) -> Made | None:
         more, also = by_type.get(kind, ((), ()))
         for name in (*unknown, *also):
             r.log("error", f"an unknown filter was not added: {name}", code="AH00082")
-        r.output_filters.extend((*added, *more))
+        for one in (*added, *more):
+            r.add_filter(one)
         return OK
 
     return Made(insert, Reads.HEAD)
 
 
-def _known(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
+def known_filters(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
     """The filters that there are, and the names of those that there aren't."""
     found: list[Filter] = []
     unknown = []

@@ -127,7 +127,7 @@ def _expanded(template: Template, r: Request) -> str | None:
 # Handlers of modules that must never let a file through as it is: where such a module is loaded and its handler did not take the request,
 # it has no behaviour here, and the file would be shown instead of run.
 _OF_MODULES: Final = {
-    "lua-script": ("lua_module",), "server-parsed": ("include_module",), "isapi-handler": ("isapi_module",),
+    "lua-script": ("lua_module",), "isapi-handler": ("isapi_module",),
 }
 
 
@@ -232,6 +232,8 @@ def _describe(r: Request, part: FilePart) -> int:
     if conf.content_md5:
         out.set("Content-MD5", base64.b64encode(hashlib.md5(part.read(), usedforsecurity=False).digest()).decode())
     old = not r.plan.dialect.ah_codes
+    if r.no_local_copy:
+        return 200
     met = meets_conditions(r.method, r.headers_in, tag, (r.mtime or 0) // MICROSECONDS, int(r.time), r.status, version22=old)
     return 200 if met is Condition.OK else 304 if met is Condition.NOT_MODIFIED else 412
 

@@ -1,0 +1,266 @@
+"""The conditions of server-side includes up to 2.2, kept in 2.4 as SSILegacyExprParser.
+
+Words, ``=`` (``==``), ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``!``, ``&&``, ``||``, parentheses, ``/regular expressions/`` and ``-A url``.  ``&&``
+and ``||`` bind equally and to the right.  Words next to each other are one, with a blank between them.  Manual: mod/mod_include.html#legacyexpr.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from whimbrel.regex import Found, Regex, RegexError, compile_regex
+
+
+class SsiError(Exception):
+    """The text is no condition: httpd's words, which ``in file NAME`` follows, and their number."""
+
+    def __init__(self, reason: str, code: str) -> None:
+        super().__init__(reason)
+        self.reason, self.code = reason, code
+
+
+@dataclass(slots=True)
+class Node:
+    """A part of a condition; *kind* is an operator, ``word``, ``regex``, ``-A``, ``(`` or ``!``."""
+
+    kind: str
+    text: str = ""
+    left: Node | None = None
+    right: Node | None = None
+    closed: bool = False  # of a parenthesis
+    regex: Regex | None = None
+    parent: Node | None = None
+
+
+class Asked(Protocol):
+    """What a condition asks of the document it stands in."""
+
+    def substituted(self, text: str) -> str:
+        """*text* with the variables in it replaced."""
+
+    def matched(self, found: Found | None, regex: Regex) -> None:
+        """A regular expression was tried; *found* is None where it failed."""
+
+    def complain(self, text: str, code: str) -> None:
+        """Write a line to the error log."""
+
+    async def admitted(self, url: str) -> bool:
+        """Whether a sub-request for *url* is let in."""
+
+
+_BLANKS: Final = " \t\n\v\f\r"
+_SPECIAL: Final = frozenset("()=!<>")
+_COMPARE: Final[dict[str, Callable[[str, str], bool]]] = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}
+_COMPARISONS: Final = frozenset({"=", "!=", *_COMPARE})
+_LOGICAL: Final = frozenset({"&&", "||"})
+_OPERATOR = re.compile(r"\(|\)|==|=|!=|!|\|\||&&|>=|>|<=|<")
+_ESCAPED = re.compile(r"\\(.)", re.S)
+
+
+def tokens(text: str) -> list[tuple[str, str]]:
+    """(kind, text) pairs; an operator's text is empty.  A quote or a slash that is not closed makes an empty word or expression of the rest."""
+    out: list[tuple[str, str]] = []
+    at = 0
+    while True:
+        while at < len(text) and text[at] in _BLANKS:
+            at += 1
+        if at >= len(text):
+            return out
+        operator = _OPERATOR.match(text, at)
+        if operator is not None:
+            out.append((operator[0] if operator[0] != "==" else "=", ""))
+            at = operator.end()
+        elif text.startswith("-A", at):
+            out.append(("-A", ""))
+            at += 2
+        elif text[at] in "'/" and not (text[at] == "/" and out and out[-1][0] == "-A"):
+            token, at = _delimited(text, at)
+            out.append(token)
+        else:
+            token, at = _bare(text, at)
+            out.append(token)
+
+
+def _delimited(text: str, at: int) -> tuple[tuple[str, str], int]:
+    quote = text[at]
+    end = at + 1
+    while end < len(text) and text[end] != quote:
+        end += 2 if text[end] == "\\" else 1
+    kind = "word" if quote == "'" else "regex"
+    if end >= len(text):
+        return (kind, ""), len(text)
+    return (kind, _ESCAPED.sub(r"\1", text[at + 1:end])), end + 1
+
+
+def _bare(text: str, at: int) -> tuple[tuple[str, str], int]:
+    end = at
+    while end < len(text) and text[end] not in _BLANKS and text[end] not in _SPECIAL and text[end:end + 2] not in ("&&", "||"):
+        end += 2 if text[end] == "\\" else 1
+    return ("word", _ESCAPED.sub(r"\1", text[at:end])), min(end, len(text))
+
+
+class _Builder:
+    """Builds the tree token by token as httpd does: each finds its place from the last one upwards."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.bad: list[str] = []  # patterns that can't be compiled
+        self.root: Node | None = None
+        self.current: Node | None = None
+
+    def invalid(self) -> SsiError:
+        return SsiError(f'Invalid expression "{self.text}"', "AH03188")
+
+    def place(self, node: Node) -> None:
+        """*node* below the last one."""
+        node.parent = self.current
+        if self.current is None:
+            self.root = node
+        else:
+            self.current.right = node
+        self.current = node
+
+    def over(self, below: Node, node: Node) -> None:
+        """*node* in the place of *below*, which becomes its left side."""
+        node.left, node.parent, below_parent = below, below.parent, below.parent
+        below.parent = node
+        if below_parent is None:
+            self.root = node
+        else:
+            below_parent.right = node
+        self.current = node
+
+    def take(self, kind: str, text: str) -> None:
+        """One token."""
+        if kind == "word":
+            self._word(text)
+        elif kind == "regex":
+            if self.current is None or self.current.kind not in ("=", "!="):
+                raise self.invalid()
+            self._regex(text)
+        elif kind == ")":
+            self._close()
+        elif kind in ("(", "!", "-A"):
+            if self.current is not None and (self.current.kind in ("word", "regex") or self.current.closed or self.current.kind == "-A"):
+                raise self.invalid()
+            self.place(Node(kind))
+        elif kind in _COMPARISONS:
+            self._compare(kind)
+        else:
+            self._logical(kind)
+
+    def _word(self, text: str) -> None:
+        current = self.current
+        if current is not None and current.kind == "word":
+            current.text += (" " if current.text else "") + text
+        elif current is not None and (current.kind == "regex" or current.closed):
+            raise self.invalid()
+        else:
+            self.place(Node("word", text))
+
+    def _regex(self, pattern: str) -> None:
+        node = Node("regex", pattern)
+        try:
+            node.regex = compile_regex(pattern)
+        except RegexError:
+            self.bad.append(pattern)
+        self.place(node)
+
+    def _compare(self, kind: str) -> None:
+        current = self.current
+        if current is None or current.kind != "word" or (current.parent is not None and current.parent.kind not in ("(", "&&", "||")):
+            raise self.invalid()
+        self.over(current, Node(kind))
+
+    def _logical(self, kind: str) -> None:
+        current = self.current
+        if current is None or (current.kind not in ("word", "regex") and not current.closed):
+            raise self.invalid()
+        while current.parent is not None and current.parent.kind not in ("(", "&&", "||"):
+            current = current.parent
+        self.over(current, Node(kind))
+
+    def _close(self) -> None:
+        current = self.current
+        while current is not None and not (current.kind == "(" and not current.closed):
+            current = current.parent
+        if current is None:
+            raise SsiError(f"Unmatched ')' in \"{self.text}\"", "AH03189")
+        current.closed = True
+        self.current = current
+
+
+class Condition:
+    """A condition ready to be asked."""
+
+    __slots__ = ("bad", "root", "text")
+
+    def __init__(self, text: str) -> None:
+        builder = _Builder(text)
+        for kind, value in tokens(text):
+            builder.take(kind, value)
+        self.text, self.root, self.bad = text, builder.root, tuple(builder.bad)
+
+    async def holds(self, asked: Asked) -> bool:
+        """Whether it holds; raises SsiError where it was no condition after all."""
+        for pattern in self.bad:
+            asked.complain(f'unable to compile pattern "{pattern}"', "AH02667")
+        return self.root is not None and await self._holds(self.root, asked)
+
+    def _invalid(self, code: str) -> SsiError:
+        return SsiError(f'Invalid expression "{self.text}"', code)
+
+    def _holds(self, node: Node, asked: Asked) -> Awaitable[bool]:
+        if node.kind in _LOGICAL:
+            return self._both(node, asked)
+        return self._one(node, asked)
+
+    async def _one(self, node: Node, asked: Asked) -> bool:
+        if node.kind == "word":
+            return bool(asked.substituted(node.text))
+        if node.kind == "(":
+            if not node.closed:
+                raise SsiError(f"Unmatched '(' in \"{self.text}\"", "AH03191")
+            return node.right is None or await self._holds(node.right, asked)
+        if node.kind == "!":
+            return node.right is not None and not await self._holds(node.right, asked)
+        if node.kind == "-A":
+            if node.right is None or node.right.kind != "word":
+                raise self._invalid("AH01335")
+            return await asked.admitted(asked.substituted(node.right.text))
+        return self._compared(node, asked)
+
+    async def _both(self, node: Node, asked: Asked) -> bool:
+        """A chain of ``&&`` and ``||``; what cannot matter any more is not asked."""
+        if node.left is None or node.right is None:
+            raise self._invalid("AH01332")
+        first = await self._holds(node.left, asked)
+        if first is (node.kind == "||"):
+            return first
+        return await self._holds(node.right, asked)
+
+    def _compared(self, node: Node, asked: Asked) -> bool:
+        left, right = node.left, node.right
+        code = "AH01333" if node.kind in ("=", "!=") else "AH01334"
+        if left is None or right is None or right.kind not in ("word", "regex"):
+            raise self._invalid(code)
+        first = asked.substituted(left.text)
+        if right.kind == "regex":
+            return self._searched(right.regex, first, asked) is (node.kind == "=")
+        second = asked.substituted(right.text)
+        if node.kind in _COMPARE:
+            return _COMPARE[node.kind](first, second)
+        return (first == second) is (node.kind == "=")
+
+    def _searched(self, regex: Regex | None, subject: str, asked: Asked) -> bool:
+        """Whether *regex* is found; one that could not be compiled counts as found."""
+        if regex is None:
+            return True
+        found = regex.search(subject)
+        asked.matched(found, regex)
+        return found is not None

@@ -1,0 +1,197 @@
+"""One document being made: its variables, what is printed, and the walk over its pieces.
+
+Manual: mod/mod_include.html#includevars.
+"""
+
+from __future__ import annotations
+
+import pwd
+import re
+from typing import Any, Final
+
+from whimbrel.config.core import OPT_INC_WITH_EXEC, CoreFolder
+from whimbrel.expr.functions import entry
+from whimbrel.http.url import unescape_loose
+from whimbrel.modules.cgi_environment import add_cgi_vars, add_common_vars, overlap
+from whimbrel.modules.mod_include.document import Element, Fault, Piece
+from whimbrel.modules.mod_include.settings import IncludeFolder
+from whimbrel.modules.mod_include.texts import escape_shell, formatted_time
+from whimbrel.octets import raw
+from whimbrel.regex import Found, Regex
+
+
+class _Lazy(str):
+    """The value of a variable that is worked out when it is asked for; programs get it empty."""
+
+    __slots__ = ()
+
+
+LAZY: Final = _Lazy("")
+NESTED: Final = "include-document"  # the note of a sub-request whose document is a part of its parent's
+_VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)
+_FAULTS: Final = {
+    Fault.NO_NAME: "missing directive name in parsed document {file}",
+    Fault.QUOTE: "missing argument name for value to tag {name} in {file}",
+    Fault.EQUALS: "missing argument name for value to tag {name} in {file}",
+    Fault.UNFINISHED: "SSI directive was not properly finished at the end of parsed document {file}",
+}
+
+
+class Page:
+    """The document of *r*; *printing* and *decided* are what #if and its kin leave, *depth* counts the #if inside what is not printed."""
+
+    def __init__(self, r: Any, conf: IncludeFolder) -> None:
+        self.r, self.old = r, r.plan.dialect.reasons_22
+        self.legacy = self.old or conf.legacy
+        self.error, self.undefined, self.time_format = conf.error, conf.undefined, conf.time_format
+        self.in_bytes = False
+        self.no_exec = not r.conf(CoreFolder).options.value & OPT_INC_WITH_EXEC
+        self.printing = self.decided = True
+        self.depth = 0
+        self.out: list[Any] = []
+        self.found: Found | None = None  # the last match, its pattern and number of groups
+        self.pattern, self.groups = "(null)", 0
+
+    # what is written --------------------------------------------------------------------------
+    def write(self, text: str) -> None:
+        """Add text to the document."""
+        self.out.append(raw(text))
+
+    def fail(self) -> None:
+        """Add the error message to the document."""
+        self.write(self.error)
+
+    def log(self, text: str, code: str = "", level: str = "error", module: str = "include") -> None:
+        """A line about this document in the error log."""
+        self.r.log(level, text, code=code, module=module)
+
+    def refuse(self, text: str, code: str) -> None:
+        """`log` and `fail`."""
+        self.log(text, code)
+        self.fail()
+
+    def wanting(self, element: Element, code: str, module: str = "include") -> bool:
+        """Whether the element is not to be executed: nothing is printed, or it has no arguments, which is logged."""
+        if not element.arguments:
+            level = "error" if self.printing else "warn"
+            self.log(f"missing argument for {element.name} element in {self.r.filename}", code, level, module)
+        if self.printing and not element.arguments:
+            self.fail()
+        return not self.printing or not element.arguments
+
+    # the walk ---------------------------------------------------------------------------------
+    async def make(self, pieces: tuple[Piece, ...]) -> list[Any]:
+        """The parts of the finished document."""
+        from whimbrel.modules.mod_include.elements import handler_of
+
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                if self.printing:
+                    self.out.append(piece)
+            elif piece.fault is not Fault.NONE:
+                self._faulty(piece)
+            else:
+                handler = handler_of(self, piece.name)
+                if handler is None:
+                    self.log(f'unknown directive "{piece.name}" in parsed doc {self.r.filename}', "AH01371")
+                    if self.printing:
+                        self.fail()
+                else:
+                    waiting = handler(self, piece)
+                    if waiting is not None:
+                        await waiting
+        if not self.printing:
+            self.log(f"missing closing endif directive in parsed document {self.r.filename}", "AH01373", "warn")
+        return self.out
+
+    def _faulty(self, element: Element) -> None:
+        text = _FAULTS[element.fault].format(name=element.name, file=self.r.filename)
+        self.log(text, element.fault.value)
+        if self.printing:
+            self.fail()
+
+    # variables --------------------------------------------------------------------------------
+    async def set_up(self) -> None:
+        """Make the document's variables, or take over those of the document that includes this one."""
+        r = self.r
+        if NESTED in r.notes and r.main is not None:
+            r.env, r.info = r.main.env, r.main.info
+            return
+        add_common_vars(r)
+        await add_cgi_vars(r)
+        found = dict.fromkeys(("DATE_LOCAL", "DATE_GMT", "LAST_MODIFIED"), LAZY)
+        own: dict[str, str] = {**found, "DOCUMENT_URI": r.uri}
+        if not self.old:
+            own["DOCUMENT_ARGS"] = r.args or ""
+        if r.path_info:
+            own["DOCUMENT_PATH_INFO"] = r.path_info
+        own["USER_NAME"] = LAZY
+        own["DOCUMENT_NAME"] = r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
+        if r.args is not None:
+            own["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
+        overlap(r.env, own)
+
+    def variable(self, name: str) -> str | None:
+        """The value of a variable, ``0`` to ``9`` being groups of the last match; None for none."""
+        if len(name) == 1 and name.isdigit():
+            return self._group(int(name))
+        value = entry(self.r.env, name)
+        return self.lazy(name) if value is LAZY else value
+
+    def lazy(self, name: str) -> str:
+        """The value of a variable that is worked out when it is asked for."""
+        r, upper = self.r, name.upper()
+        if upper == "LAST_MODIFIED":
+            return "" if r.info is None else formatted_time(r.info.st_mtime, self.time_format)
+        if upper == "USER_NAME":
+            try:
+                return pwd.getpwuid(r.info.st_uid if r.info is not None else 0).pw_name
+            except KeyError:
+                return "<unknown>"
+        r.outside()
+        return formatted_time(r.time, self.time_format, gmt=upper == "DATE_GMT")
+
+    def _group(self, number: int) -> str | None:
+        name = self.r.filename
+        if self.found is None:
+            self.log(f"regex capture ${number} refers to no regex in {name}", "AH01329", "warn")
+            return None
+        if number > self.groups:
+            self.log(f"regex capture ${number} is out of range (last regex was: '{self.pattern}') in {name}", "AH01330", "warn")
+            return None
+        value: str | None = self.found.group(number)
+        return value
+
+    def substituted(self, text: str, *, leave: bool = False) -> str:
+        r"""*text* with ``$NAME`` and ``${NAME}`` replaced and ``\$`` made ``$``; unknown ones vanish, or with *leave* stay."""
+        if "$" not in text:
+            return text
+        out, at = [], 0
+        for match in _VARIABLE.finditer(text):
+            out.append(text[at:match.start()])
+            at = match.end()
+            name = match[1] if match[1] is not None else match[3]
+            if name is None:
+                out.append("$")
+            elif match[1] is not None and not match[2]:
+                self.log(f"Missing '}}' on variable \"{name}\" in {self.r.filename}", "AH01331")
+            elif not name:
+                out.append(match[0])
+            else:
+                value = self.variable(name)
+                out.append(value if value is not None else match[0].removesuffix("}") if leave else "")
+        return "".join(out) + text[at:]
+
+    # what conditions ask (whimbrel.expr.ssi.Asked) ----------------------------------------------
+    def matched(self, found: Found | None, regex: Regex) -> None:
+        """A regular expression was tried."""
+        self.found, self.pattern, self.groups = found, regex.pattern, regex.groups
+
+    def complain(self, text: str, code: str) -> None:
+        """A line of the condition's own."""
+        self.log(text, code)
+
+    async def admitted(self, url: str) -> bool:
+        """``-A``: whether a sub-request for *url* is let in."""
+        sub = await self.r.engine.lookup_uri(self.r, url)
+        return bool(sub.status == 200)

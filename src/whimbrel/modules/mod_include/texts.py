@@ -1,0 +1,90 @@
+"""Texts of elements: encodings, entities, sizes and times.  Manual: mod/mod_include.html#element.echo."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import time
+from collections.abc import Callable
+from html.entities import name2codepoint
+from typing import Final
+
+from whimbrel.http.url import escape_form, escape_html, escape_uri, unescape_loose
+from whimbrel.modules.mod_autoindex.page import size_text
+from whimbrel.octets import raw, text
+
+_ENTITY = re.compile(r"&(?:#([0-9]+)|([A-Za-z][A-Za-z0-9]{1,5}));")
+_LATIN: Final = {name: chr(code) for name, code in name2codepoint.items() if code < 256}
+_SHELL = re.compile(r"""[&;`'"|*?~<>^()\[\]{}$\\\n]""")
+_SEPARATORS = re.compile(r"[, \t]+")
+
+
+def decode_entities(value: str) -> str:
+    """Named and numbered entities of Latin-1 made characters; what is none stays."""
+    return _ENTITY.sub(_character, value) if "&" in value else value
+
+
+def _character(found: re.Match[str]) -> str:
+    if found[1] is not None:
+        code = int(found[1][:9])
+        return chr(code) if 0 < code < 256 else ""
+    return _LATIN.get(found[2], found[0])
+
+
+def _from_base64(value: str) -> str:
+    try:
+        return text(base64.b64decode(raw(value)))
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _to_base64(value: str) -> str:
+    return base64.b64encode(raw(value)).decode("ascii")
+
+
+def _from_form(value: str) -> str:
+    return unescape_loose(value.replace("+", " "))
+
+
+Change = Callable[[str], str]
+DECODINGS: Final[dict[str, Change]] = {
+    "none": str, "url": unescape_loose, "urlencoded": _from_form, "entity": decode_entities, "base64": _from_base64,
+}
+ENCODINGS: Final[dict[str, Change]] = {
+    "none": str, "url": escape_uri, "urlencoded": escape_form, "entity": escape_html, "base64": _to_base64,
+}
+
+
+def entities_22(value: str) -> str:
+    """2.2's entities: everything beyond ASCII too."""
+    return escape_html(value, ascii_only=True)
+
+
+ENCODINGS_22: Final[dict[str, Change]] = {"none": str, "url": escape_uri, "entity": entities_22}
+
+
+def changed(value: str, names: str, known: dict[str, Change]) -> str:
+    """*value* after every change that *names* (commas or blanks between them) lists, in their order; raises KeyError with an unknown name."""
+    for name in _SEPARATORS.split(names):
+        if name:
+            value = known[name.lower()](value)
+    return value
+
+
+def escape_shell(value: str) -> str:
+    """A backslash before every character that means something to a shell."""
+    return _SHELL.sub(lambda found: "\\" + found[0], value)
+
+
+def formatted_size(size: int, in_bytes: bool) -> str:
+    """A file's size: ``2.0K``, or with *in_bytes* ``2,048``."""
+    return f"{size:,}" if in_bytes else size_text(size)
+
+
+def formatted_time(seconds: float, form: str, *, gmt: bool = False) -> str:
+    """strftime(3) in local time or GMT."""
+    when = time.gmtime(seconds) if gmt else time.localtime(seconds)
+    if gmt:
+        form = re.sub("%(%|Z)", lambda found: "GMT" if found[1] == "Z" else "%%", form)
+    return time.strftime(form.replace("\0", ""), when)
