@@ -38,11 +38,16 @@ def _date(seconds: float) -> str:
     return f"{_DAYS[t.tm_wday]}, {t.tm_mday:02}-{MONTHS[t.tm_mon - 1]}-{t.tm_year:04} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
 
 
-def send(r: Any, name: str, value: str) -> bool:
-    """Add a Set-Cookie field to the main request, each name once for all its redirects; False where that name was sent before."""
+def main_request(r: Any) -> Any:
+    """The request that *r* is, however deep, a sub-request of."""
     while r.main is not None:
         r = r.main
-    first = r
+    return r
+
+
+def send(r: Any, name: str, value: str) -> bool:
+    """Add a Set-Cookie field to the main request, each name once for all its redirects; False where that name was sent before."""
+    first = r = main_request(r)
     while first.prev is not None:
         first = first.prev
     note = f"{name}_rewrite"

@@ -13,7 +13,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.mod_rewrite.compiled import Ready, RuleList
 from whimbrel.modules.mod_rewrite.context import Context
-from whimbrel.modules.mod_rewrite.cookies import cookie, send
+from whimbrel.modules.mod_rewrite.cookies import cookie, main_request, send
 from whimbrel.modules.mod_rewrite.here import fully_qualified, reduced
 from whimbrel.modules.mod_rewrite.query import split_query, unsafe_question_mark
 from whimbrel.modules.mod_rewrite.settings import Flag
@@ -236,7 +236,8 @@ class Run:
             if made is not None:
                 r.outside()
                 sent = send(r, *made)
-                c.say(5, f"setting cookie '{made[1]}'" if sent else f"skipping already set cookie '{made[0]}'", in_folder=False)
+                if c.log is not None:
+                    c.log(main_request(r), 5, "", f"setting cookie '{made[1]}'" if sent else f"skipping already set cookie '{made[0]}'")
 
     async def _force(self, rule: Ready) -> None:
         """Remember the type and the handler of the flags T and H."""
