@@ -75,9 +75,18 @@ def ask(port: int, request: Request) -> Answer:
         body = response.read().decode("latin-1")
     except http.client.IncompleteRead as short:
         body = "(cut short) " + short.partial.decode("latin-1")
-    answer = Answer(response.status, response.reason, tuple(headers), body)
+    answer = unsigned(Answer(response.status, response.reason, tuple(headers), body), response.getheader("Server") or "", request.method)
     boundary = re.search(r"multipart/byteranges; boundary=(\w+)", response.getheader("Content-Type") or "")
     return unbounded(answer, boundary[1]) if boundary else answer
+
+
+def unsigned(answer: Answer, product: str, method: str) -> Answer:
+    """A page without the server's name that ServerSignature writes, and without the length that depends on it."""
+    signed = bool(product) and product in answer.body
+    if not signed and not (method == "HEAD" and answer.status >= 300):
+        return answer
+    headers = tuple(h for h in answer.headers if h[0] != "content-length")
+    return replace(answer, headers=headers, body=answer.body.replace(product, "%PRODUCT%") if signed else answer.body)
 
 
 def unbounded(answer: Answer, boundary: str) -> Answer:

@@ -80,6 +80,13 @@ class AuthzProvider:
     parse: Callable[[Command, str], Any] | None = None
 
 
+def storing(scope: Scope, name: str) -> Callable[[Request, str, str, str], None]:
+    """What the provider *name* tells of a user it found (user, realm or "", stored password): mod_authn_socache may keep it."""
+    make = scope.provider("authn_cache", "storing")
+    found: Callable[[Request, str, str, str], None] | None = make(scope, name) if make is not None else None
+    return found if found is not None else lambda r, user, realm, stored: None
+
+
 def under(scope: Scope, layer: Layer) -> Scope:
     """*scope* with *layer* laid over it: what an aliased provider sees."""
     plus: Callable[[Layer], Scope] = scope.plus  # type: ignore[attr-defined]

@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
+from whimbrel.modules.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    Authn,
+    AuthnProvider,
+    storing,
+)
 from whimbrel.modules.auth_files import Verifier
 from whimbrel.modules.mod_dbd import DatabaseError, ask, environment_name
 from whimbrel.registry.module import Module, Provider, Reads, Scope
@@ -42,16 +51,20 @@ def set_query(field: str) -> Callable[[Command, AuthnDbdSettings, list[str]], No
 
 def make_dbd(scope: Scope) -> Authn:
     """Users of the database."""
-    settings, verifier = scope.folder(AuthnDbdSettings), Verifier()
+    settings, verifier, store = scope.folder(AuthnDbdSettings), Verifier(), storing(scope, "dbd")
 
     async def password(r: Request, user: str, given: str) -> int:
         found, stored = await _look_up(r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user)
         if found != AUTH_USER_FOUND:
             return found
+        store(r, user, "", stored)
         return AUTH_GRANTED if await verifier.right(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
-        return await _look_up(r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm)
+        found = await _look_up(r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm)
+        if found[0] == AUTH_USER_FOUND:
+            store(r, user, realm, found[1])
+        return found
 
     return Authn(password, realm_hash, Reads.HEAD | Reads.OUTSIDE)
 

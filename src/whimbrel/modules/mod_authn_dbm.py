@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whimbrel.directives.spec import Args, Directive, Where
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
+from whimbrel.modules.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    Authn,
+    AuthnProvider,
+    storing,
+)
 from whimbrel.modules.auth_files import Unreadable
 from whimbrel.modules.dbm_files import DbmFile
 from whimbrel.modules.setters import set_path, set_text
@@ -32,7 +41,7 @@ class AuthnDbmSettings:
 def make_dbm(scope: Scope) -> Authn:
     """Users of the AuthDBMUserFile."""
     settings = scope.folder(AuthnDbmSettings)
-    file = DbmFile(settings.path, settings.kind)
+    file, store = DbmFile(settings.path, settings.kind), storing(scope, "dbm")
 
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file)
@@ -41,7 +50,9 @@ def make_dbm(scope: Scope) -> Authn:
         stored = entries.get(user)
         if stored is None:
             return AUTH_USER_NOT_FOUND
-        return AUTH_GRANTED if await file.verifier.right(r, user, given, stored.partition(":")[0]) else AUTH_DENIED
+        stored = stored.partition(":")[0]
+        store(r, user, "", stored)
+        return AUTH_GRANTED if await file.verifier.right(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file)

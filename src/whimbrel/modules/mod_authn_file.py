@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
+from whimbrel.modules.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    Authn,
+    AuthnProvider,
+    storing,
+)
 from whimbrel.modules.auth_files import AuthFile, Passwords, Unreadable, password_file
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.registry.settings import setting
@@ -32,7 +41,7 @@ def set_file(cmd: Command, record: AuthnFileSettings, words: list[str]) -> None:
 
 def make_file(scope: Scope) -> Authn:
     """Users of the AuthUserFile."""
-    file = scope.folder(AuthnFileSettings).file
+    file, store = scope.folder(AuthnFileSettings).file, storing(scope, "file")
 
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file, ("AH01619", "AH01620"))
@@ -40,6 +49,7 @@ def make_file(scope: Scope) -> Authn:
             return AUTH_GENERAL_ERROR
         if user not in entries.stored:
             return AUTH_USER_NOT_FOUND
+        store(r, user, "", entries.stored[user])
         return AUTH_GRANTED if await entries.right(r, user, given) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
@@ -47,7 +57,10 @@ def make_file(scope: Scope) -> Authn:
         if entries is None:
             return AUTH_GENERAL_ERROR, ""
         found = entries.realms.get((user, realm))
-        return (AUTH_USER_NOT_FOUND, "") if found is None else (AUTH_USER_FOUND, found)
+        if found is None:
+            return AUTH_USER_NOT_FOUND, ""
+        store(r, user, realm, found)
+        return AUTH_USER_FOUND, found
 
     return Authn(password, realm_hash)
 
