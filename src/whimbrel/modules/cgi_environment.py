@@ -69,10 +69,12 @@ def environment(r: Any) -> dict[bytes, bytes]:
 
 
 def path_info_start(uri: str, path_info: str) -> int:
-    """Where in *uri* the part begins that *path_info* says; the longest common tail, back to a slash (ap_find_path_info)."""
+    """Where in *uri* the part begins that *path_info* says: the longest common tail, several slashes counting as one (ap_find_path_info)."""
     at, rest = len(uri), len(path_info)
     while at and rest and uri[at - 1] == path_info[rest - 1]:
         at, rest = at - 1, rest - 1
+        while uri[at] == "/" and at and uri[at - 1] == "/":
+            at -= 1
     while at < len(uri) and uri[at] != "/":
         at += 1
     return at

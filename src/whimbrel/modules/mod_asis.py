@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from whimbrel.modules.script_head import ScriptHead
+from whimbrel.modules.script_head import SHOWN, ScriptHead
 from whimbrel.octets import raw, text
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
@@ -25,7 +25,7 @@ def read_head(r: Any, data: bytes) -> bytes:
         line = text(data[at:end].removesuffix(b"\n").removesuffix(b"\r"))
         at = end
         if line and ":" not in line:
-            head.malformed("")  # the line is gone when httpd gets to say so
+            head.malformed(line[:SHOWN] if r.plan.dialect.reasons_22 else "")  # 2.4 has read on when it comes to say so
             return b""
         if head.line(line) is not None:
             return data[at:]

@@ -235,7 +235,8 @@ def _reply(r: Any, url: str) -> Answer:
     if low == "error" or not url:
         return 500
     if low == "nocontent":
-        return 204
+        r.status = 204
+        return OK
     r.headers_out.set("Location", url)
     return 302
 

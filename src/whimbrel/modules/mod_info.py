@@ -28,7 +28,8 @@ HEAD = (
 )
 SUBPAGES = (
     '<dl><dt><tt>Subpages:<br /><a href="?config">Configuration Files</a>, <a href="?server">Server Settings</a>, '
-    '<a href="?list">Module List</a></tt></dt></dl><hr /><dl><dt><tt>Sections:<br /><a href="#modules">Loaded Modules</a>, <a href="#server">Server Settings</a></tt></dt></dl><hr />'
+    '<a href="?list">Module List</a></tt></dt></dl><hr /><dl><dt><tt>Sections:<br /><a href="#modules">'
+    'Loaded Modules</a>, <a href="#server">Server Settings</a></tt></dt></dl><hr />'
 )
 _GET = 0
 

@@ -61,12 +61,12 @@ def set_userdir(_cmd: Command, conf: UserDirServer, words: list[str]) -> None:
     setattr(conf, name, frozenset(users))
 
 
-def _user_of(conf: UserDirServer, uri: str) -> str | None:
-    """The user whom the URL names, None where it isn't for us."""
+def _user_of(conf: UserDirServer, uri: str, nobody: tuple[str, ...]) -> str | None:
+    """The user whom the URL names, None where it isn't for us; *nobody* are names that are none."""
     if not uri.startswith("/~"):
         return None
     user = uri[2:].partition("/")[0]
-    if user in ("", ".", ".."):
+    if user in nobody:
         return None
     low = user.lower()
     if low in conf.disabled or (conf.disabled_for_all and low not in conf.enabled):
@@ -104,9 +104,10 @@ def make_translate(scope: Scope) -> Made | None:
         word, rest = getword(rest)
         patterns.append(word)
     last = len(patterns) - 1
+    nobody = ("", ".", "..") if scope.dialect.version >= (2, 4) else ("", "..")
 
     def translate(r: Any) -> Answer:
-        user = _user_of(conf, r.uri)
+        user = _user_of(conf, r.uri, nobody)
         if user is None:
             return DECLINED
         below = r.uri[2 + len(user):]

@@ -82,6 +82,7 @@ def test_current_uri(tmp_path: Path) -> None:
 
 def test_path_info_start() -> None:
     assert path_info_start("/a/b.cgi/x/y", "/x/y") == len("/a/b.cgi")
+    assert path_info_start("/a/b.cgi//x//y", "/x/y") == len("/a/b.cgi")
     assert path_info_start("/a/x/y", "/other") == len("/a/x/y")
 
 

@@ -9,8 +9,9 @@ from tests.unit.modules.asked import Reply, ask, engine
 
 FILES = {f"htdocs/{name}": text for name, text in {
     "p.en.html": "EN\n", "p.fr.html": "FRANCAIS\n", "p.de.html": "DEUTSCH!!\n", "q.html": "QH\n", "q.txt": "QTXT\n", "q.png": "QGIF",
-    "z.html": "ZH\n", "z.html.gz": "GZ", "n.html.en": "NHEN\n", "n.html": "NH\n", "c.utf8.html": "U8\n", "c.latin1.html": "L1\n", "k.html.unk": "K\n", "s.html": "ss",
-    "s.zz": "s2", "l.ptbr.html": "ptbr", "l.fr.html": "fr", "l.en.html": "enn", "only.fr.txt": "OF\n", "rec.var": "URI: p\nContent-Type: text/html\n",
+    "z.html": "ZH\n", "z.html.gz": "GZ", "n.html.en": "NHEN\n", "n.html": "NH\n", "c.utf8.html": "U8\n", "c.latin1.html": "L1\n",
+    "k.html.unk": "K\n", "s.html": "ss", "s.zz": "s2", "l.ptbr.html": "ptbr", "l.fr.html": "fr", "l.en.html": "enn", "only.fr.txt": "OF\n",
+    "rec.var": "URI: p\nContent-Type: text/html\n",
     "m.var": "URI: p.en.html\nContent-Type: text/html;qs=0.8\nContent-Language: en\n\nURI: q.txt\nContent-Type: text/plain;qs=0.5\n",
     "b.var": "Content-Type: text/plain\nContent-Language: en\nBody:--e--\nhello english\n--e--\n",
 }.items()}
