@@ -47,6 +47,9 @@ def redirected(r: Request, target: str) -> Request:
     location = r.headers_out.get("Location")
     if 300 <= new.status < 400 and location is not None:
         new.headers_out.set("Location", location)
+    if "redirect-keeps-vary" in r.notes:
+        for vary in r.headers_out.get_all("Vary"):
+            new.headers_out.merge("Vary", vary)
     new.env = {"REDIRECT_" + name: value for name, value in r.env.items()}
     new.env["REDIRECT_STATUS"] = str(r.status)
     return new

@@ -243,7 +243,8 @@ def _folder_result(r: Any, run: Run, outcome: Outcome, folder: RewriteFolder, pr
         run.c.say(1, f"initial URL equal rewritten URL: {r.filename} [IGNORING REWRITE]")
         return OK
     _back_to_url(r, run, folder)
-    r.notes["redirect-keeps-vary"] = ""
+    if not run.rules.version22:
+        r.notes["redirect-keeps-vary"] = ""
     run.c.say(1, f"internal redirect with {r.filename} [INTERNAL REDIRECT]")
     r.filename, r.handler = REDIRECT + r.filename, REDIRECT_HANDLER
     return OK

@@ -92,6 +92,12 @@ def test_what_conditions_looked_at_varies(tmp_path: Path) -> None:
     assert reply(tmp_path, conds, "/c9", "User-Agent: yy").get("Vary") is None
 
 
+def test_an_internal_redirect_keeps_what_varies(tmp_path: Path) -> None:
+    files = {"htdocs/d/.htaccess": "RewriteCond %{HTTP:X-B} y\nRewriteRule ^zz$ x.txt"}
+    answer = reply(tmp_path, "", "/d/zz", "X-B: y", files=files)
+    assert (answer.body, answer.get("Vary")) == ("DX", "X-B")
+
+
 @pytest.mark.parametrize(("rules", "path", "status", "found"), [
     ("RewriteRule ^a o.txt", "/al/a", 200, "OUT"),
     ("RewriteRule ^a o.txt [R]", "/al/a", 302, "http://localhost@/out/o.txt"),
