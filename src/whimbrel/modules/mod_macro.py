@@ -199,6 +199,7 @@ def set_use(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_undef(command: Command, _none: None, words: list[str]) -> None:
+    """UndefMacro: the macro is no longer known."""
     macros = reading(command).memory(Macros)
     if not macros.any:
         raise ConfigError("no macro defined before UndefMacro")
