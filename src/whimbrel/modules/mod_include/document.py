@@ -17,7 +17,6 @@ QUOTES: Final = frozenset("\"'`")
 class Fault(Enum):
     """What keeps an element from being executed."""
 
-    NONE = ""
     NO_NAME = "AH01368"          # no directive name
     QUOTE = "AH01369"            # a quoted text where an argument's name should be
     EQUALS = "AH01370"           # an equals sign there
@@ -26,11 +25,14 @@ class Fault(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element; names are in lower case, the value of an argument without one is None, backslashes before the closing quote are gone."""
+    """One element; names are in lower case, the value of an argument without one is None, backslashes before quotes are gone.
+
+    *faults* are in the order in which they stand; an element that has any is not executed.
+    """
 
     name: str
     arguments: tuple[tuple[str, str | None], ...]
-    fault: Fault = Fault.NONE
+    faults: tuple[Fault, ...] = ()
 
 
 Piece = bytes | Element
@@ -43,13 +45,14 @@ class Reader:
         self.text, self.at, self.end = text, at, end
         self.name = ""
         self.arguments: list[tuple[str, str | None]] = []
-        self.fault = Fault.NONE
+        self.faults: list[Fault] = []
 
     def element(self) -> Element:
         """The element."""
         if not self._read():
-            self.fault, self.at = Fault.UNFINISHED, len(self.text)
-        return Element(self.name, tuple(self.arguments), self.fault)
+            self.faults.append(Fault.UNFINISHED)
+            self.at = len(self.text)
+        return Element(self.name, tuple(self.arguments), tuple(self.faults))
 
     def _read(self) -> bool:
         """Name and arguments; False where the text ends first."""
@@ -63,8 +66,10 @@ class Reader:
         while at < len(text) and text[at] not in BLANK and not text.startswith(self.end, at):
             at += 1
         self.name, self.at = text[self.at:at].lower(), at
+        if at >= len(text):
+            return False
         if not self.name:
-            self.fault = Fault.NO_NAME
+            self.faults.append(Fault.NO_NAME)
         return None
 
     def _blanks(self) -> bool:
@@ -85,7 +90,7 @@ class Reader:
             return True
         first = text[self.at]
         if first in QUOTES or first == "=":
-            self.fault = self.fault if self.fault is not Fault.NONE else Fault.EQUALS if first == "=" else Fault.QUOTE
+            self.faults.append(Fault.EQUALS if first == "=" else Fault.QUOTE)
             if first == "=":
                 self.at += 1
             return None if self._value() is not None else False

@@ -65,13 +65,13 @@ def _recoded(page: Page, tag: str, value: str, decoding: str, encoding: str) -> 
     codes = {"echo": ("AH01344", "AH01345"), "set": ("AH01364", "AH01365")}[tag]
     try:
         value = changed(value, decoding, DECODINGS)
-    except KeyError:
-        page.refuse(_unknown("decoding", decoding, tag, page), codes[0])
+    except KeyError as problem:
+        page.refuse(_unknown("decoding", problem.args[0], tag, page), codes[0])
         return None
     try:
         return changed(value, encoding, ENCODINGS_22 if page.old else ENCODINGS)
-    except KeyError:
-        page.refuse(_unknown("encoding", encoding, tag, page), codes[1])
+    except KeyError as problem:
+        page.refuse(_unknown("encoding", problem.args[0], tag, page), codes[1])
         return None
 
 
@@ -89,7 +89,7 @@ def assign(page: Page, element: Element) -> None:
         if value is None:
             return
         if name == "var":
-            variable = page.substituted(_decoded_22(page, value))
+            variable = page.substituted(decode_entities(value))
         elif name == "decoding" and not page.old:
             decoding = value
         elif name == "encoding" and not page.old:

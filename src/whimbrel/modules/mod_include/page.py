@@ -88,7 +88,7 @@ class Page:
             if isinstance(piece, bytes):
                 if self.printing:
                     self.out.append(piece)
-            elif piece.fault is not Fault.NONE:
+            elif piece.faults:
                 self._faulty(piece)
             else:
                 handler = handler_of(self, piece.name)
@@ -105,8 +105,8 @@ class Page:
         return self.out
 
     def _faulty(self, element: Element) -> None:
-        text = _FAULTS[element.fault].format(name=element.name, file=self.r.filename)
-        self.log(text, element.fault.value)
+        for fault in element.faults:
+            self.log(_FAULTS[fault].format(name=element.name, file=self.r.filename), fault.value)
         if self.printing:
             self.fail()
 

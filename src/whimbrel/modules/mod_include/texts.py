@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import time
 from collections.abc import Callable
@@ -14,29 +13,33 @@ from whimbrel.http.url import escape_form, escape_html, escape_uri, unescape_loo
 from whimbrel.modules.mod_autoindex.page import size_text
 from whimbrel.octets import raw, text
 
-_ENTITY = re.compile(r"&(?:#([0-9]+)|([A-Za-z][A-Za-z0-9]{1,5}));")
-_LATIN: Final = {name: chr(code) for name, code in name2codepoint.items() if code < 256}
+_ENTITY = re.compile(r"&(?:#([^;]*)|([A-Za-z][A-Za-z0-9]{1,5}));")
+# The letters of Latin-1 and what every document needs; httpd knows no names of its signs.
+_NAMED: Final = {
+    name: chr(code) for name, code in name2codepoint.items() if (192 <= code < 256 and code not in (215, 247)) or name in ("lt", "gt", "amp", "quot")
+}
 _SHELL = re.compile(r"""[&;`'"|*?~<>^()\[\]{}$\\\n]""")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 _SEPARATORS = re.compile(r"[, \t]+")
 
 
 def decode_entities(value: str) -> str:
-    """Named and numbered entities of Latin-1 made characters; what is none stays."""
+    """Named and numbered entities of Latin-1 made characters; numbers of no printed character vanish, unknown names stay."""
     return _ENTITY.sub(_character, value) if "&" in value else value
 
 
 def _character(found: re.Match[str]) -> str:
     if found[1] is not None:
-        code = int(found[1][:9])
-        return chr(code) if 0 < code < 256 else ""
-    return _LATIN.get(found[2], found[0])
+        code = int(found[1]) if found[1].isdigit() and len(found[1]) < 10 else 0
+        return chr(code) if code in (9, 10) or 32 <= code < 127 or 160 < code < 256 else ""
+    return _NAMED.get(found[2], found[0])
 
 
 def _from_base64(value: str) -> str:
-    try:
-        return text(base64.b64decode(raw(value)))
-    except (binascii.Error, ValueError):
-        return ""
+    """As many bytes as the valid characters at the start make."""
+    good = _BASE64.match(value)
+    digits = good[0] if good else ""
+    return text(base64.b64decode(raw(digits + "A" * (-len(digits) % 4)))[:len(digits) * 6 // 8])
 
 
 def _to_base64(value: str) -> str:
@@ -68,7 +71,10 @@ def changed(value: str, names: str, known: dict[str, Change]) -> str:
     """*value* after every change that *names* (commas or blanks between them) lists, in their order; raises KeyError with an unknown name."""
     for name in _SEPARATORS.split(names):
         if name:
-            value = known[name.lower()](value)
+            change = known.get(name.lower())
+            if change is None:
+                raise KeyError(name)
+            value = change(value)
     return value
 
 
