@@ -178,6 +178,10 @@ class CommandState(Command):
                 row.apply(self, record, words)
         except RegexError:
             raise ConfigError("Regex could not be compiled") from None
+        except ValueError as problem:
+            if "integer string conversion" not in str(problem):
+                raise
+            raise ConfigError(f"{row.name}: a number of that many digits can't be read") from None
 
     def _calls(self, row: Row, node: Node) -> list[list[str]]:
         return shape(row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one)

@@ -8,7 +8,7 @@ Manual: mod/mod_log_config.html.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
@@ -68,6 +68,8 @@ def kind_of(cmd: Command) -> KindOf:
         if kind is not None:
             return kind if not old or kind.versions & Versions.V22 else None
         found: ItemKind | None = cmd.provider("log_item", letter)
+        if found is None and letter in ("x", "c") and cmd.loaded("ssl_module"):
+            return _OF_TLS  # mod_ssl's own, which are empty on connections without TLS
         return found
 
     return find
@@ -88,6 +90,9 @@ def _add(cmd: Command, conf: LogServer, written: str, form: str | None, conditio
     sink = log_sink("", target, shell_default=cmd.dialect.pipes_by_shell)
     log = AccessLog(sink, written, cmd.place, form, items, _condition(cmd, condition) if condition else None, everywhere)
     conf.logs = [*own(conf, "logs", list), log]
+
+
+_OF_TLS: Final = ItemKind(lambda _r, _a: None)
 
 
 def _condition(cmd: Command, text: str) -> Condition | ExprCondition:
