@@ -40,6 +40,7 @@ class Reading:
         return LoadOptions(
             server_root=from_system(self.root), file=from_system(arguments.file or places.file_of(self.root)),
             defines=tuple(map(from_system, arguments.defines)), before=tuple(map(from_system, arguments.before)), check_roots=arguments.check_roots,
+            verbose=arguments.level == "debug" or arguments.level.startswith("trace"),
             after=tuple(map(from_system, arguments.after)), check_only=arguments.check_only,
             environment={from_system(k): from_system(v) for k, v in os.environ.items()}, program=os.path.basename(arguments.program),
         )

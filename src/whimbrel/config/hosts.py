@@ -276,7 +276,7 @@ def name_server(configuration: Configuration, server: Server) -> None:
 
 def name_main_server(configuration: Configuration) -> None:
     """Give the main server a name where the configuration has none, and say so (ap_get_local_host)."""
-    if configuration.main.name:
+    if configuration.main.name or configuration.main.named:
         return
     name = local_host_name()
     if "." in name and not re.fullmatch("[0-9.]+", name):

@@ -72,17 +72,23 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
     if row is None or row.static:
         tried = absolute if old or "/" in path else path
-        raise ConfigError(f"Cannot load {shown} into server: {tried}: {no_library(absolute if tried == absolute else '')}")
+        raise ConfigError(f"Cannot load {shown} into server: {tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}")
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
     if row.identifier != name:
         raise ConfigError(f"Can't locate API module structure `{name}' in file {absolute}: {absolute}: undefined symbol: {name}")
     add_module(configuration, row)
     configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))
+    if configuration.options.verbose:
+        text = f"mod_so.c(246): loaded module {name}" if old else f"mod_so.c(266): AH01575: loaded module {name} from {absolute}"
+        configuration.warn(text, level="debug", module="so")
+
+
+NO_MODULE = "a library that is no module of httpd's own, for which there is nothing here"
 
 
 def no_library(path: str) -> str:
-    """What the dynamic linker says of a file that is no library; a name without folder (then "") it looks for among the system's own."""
+    """What the dynamic linker says of a file that is no library, "" of one; a name without folder (then *path* is "") it looks for elsewhere."""
     try:
         with open(raw(path), "rb") as file:
             head = file.read(64)
@@ -90,7 +96,7 @@ def no_library(path: str) -> str:
         return "cannot read file data: Is a directory"
     except OSError as problem:
         return f"cannot open shared object file: {os.strerror(problem.errno or 0)}"
-    return "file too short" if not head else "invalid ELF header"
+    return "file too short" if not head else "" if head.startswith(b"\x7fELF") else "invalid ELF header"
 
 
 def _built_in(configuration: Configuration, name: str) -> bool:

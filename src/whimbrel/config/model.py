@@ -91,6 +91,7 @@ class Server:
     is_virtual: bool = False
     addresses: list[Address] = field(default_factory=list)
     name: str = ""
+    named: bool = False  # ServerName was given, maybe without a name (``:80``)
     names: list[str] = field(default_factory=list)
     wild_names: list[str] = field(default_factory=list)
     scheme: str = ""

@@ -11,8 +11,8 @@ class LoadOptions:
     """httpd's ``-d -f -D -C -c -t`` and the surroundings that ``${NAME}`` and relative paths see.
 
     All text has one character per byte.  *file* is absolute or taken from the server root as it stands after the -C lines; *check_only* is
-    ``-t``, *check_roots* is False for ``-T``, which looks at no DocumentRoot; *program* is the name in messages (``apache2:``), "" for the one
-    that the dialect's recordings show.
+    ``-t``, *check_roots* is False for ``-T``, which looks at no DocumentRoot, *verbose* is ``-e debug``; *program* is the name in messages
+    (``apache2:``), "" for the one that the dialect's recordings show.
     """
 
     server_root: str
@@ -22,5 +22,6 @@ class LoadOptions:
     after: tuple[str, ...] = ()
     check_only: bool = False
     check_roots: bool = True
+    verbose: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     program: str = ""

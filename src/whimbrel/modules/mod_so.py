@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from whimbrel.config.execute import root_relative
-from whimbrel.config.load import load_module
+from whimbrel.config.load import load_module, no_library
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
@@ -26,17 +26,11 @@ def set_load_module(command: Command, _none: None, words: list[str]) -> None:
 def set_load_file(command: Command, _none: None, words: list[str]) -> None:
     """LoadFile: no library can be of use here; one that exists is accepted."""
     configuration = reading(command).configuration
-    shown = missing_library(configuration.root, words[0], old=command.dialect.version < (2, 4))
-    if shown:
-        raise ConfigError(f"Cannot load {words[0]} into server: {shown}: cannot open shared object file: No such file or directory")
-
-
-def missing_library(root: str, name: str, *, old: bool) -> str:
-    """The path that the dynamic linker complains of when there is no such file, "" when there is one."""
-    path = root_relative(root, name)
-    if os.path.isfile(raw(path)):
-        return ""
-    return path if old or "/" in name else name
+    path = root_relative(configuration.root, words[0])
+    wrong = no_library(path)
+    if wrong:
+        shown = path if command.dialect.version < (2, 4) or "/" in words[0] or os.path.exists(raw(path)) else words[0]
+        raise ConfigError(f"Cannot load {words[0]} into server: {shown}: {wrong}")
 
 
 MODULE = Module(

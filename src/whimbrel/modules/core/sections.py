@@ -218,7 +218,7 @@ def _limit(command: Command, words: list[str], *, except_these: bool) -> None:
 def _method_number(command: Command, method: str, old: bool, except_these: bool) -> int:
     methods = state_of(command).configuration.methods
     if method == "TRACE" and not except_these:
-        raise ConfigError("TRACE cannot be controlled by <Limit>" + ("" if old else ", see TraceEnable"))
+        raise ConfigError("TRACE cannot be controlled by <Limit>, see TraceEnable")
     number = methods.number(method)
     if number == INVALID:
         if command.in_htaccess and not old:

@@ -28,7 +28,7 @@ def set_server_name(command: Command, _none: None, words: list[str]) -> None:
     if separator:
         server.scheme, text = scheme.lower(), rest
     host, colon, port = text.partition(":")
-    server.name, server.port = host, 0
+    server.name, server.port, server.named = host, 0, True
     if colon:
         server.port = leading_number(port)
         if not 0 < server.port < 65536:
