@@ -1,13 +1,15 @@
 """Directives without behaviour that can be left out, since no answer changes: `harmless.tsv`, with the reasons.
 
 A line has a module, its directives (names between blanks, ``SSL*`` for all that begin so), the arguments that are meant (a regular expression for the
-whole text in any case, empty for any) and the reason.  The first line that fits counts; a line without a reason takes directives out again.
+whole text in any case, empty for any), the module files with whose behaviour the line no longer holds (names between blanks) and the reason.
+The first line that fits counts; a line without a reason takes directives out again.
 """
 
 from __future__ import annotations
 
 import os.path
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -15,19 +17,23 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True)
 class Harmless:
-    """One line: *names* in lower case, *args* compiled or None."""
+    """One line: *names* in lower case, *args* compiled or None, *unless* base names of module files (``mod_proxy``)."""
 
     names: tuple[str, ...]
     args: re.Pattern[str] | None
+    unless: frozenset[str]
     reason: str
 
 
-def reason(source: str, name: str, args: str) -> str:
-    """Why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be left out; "" when it can't."""
+def reason(source: str, name: str, args: str, built: Collection[str] = ()) -> str:
+    """Why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be left out; "" when it can't.
+
+    *built* are the base names of the module files that have behaviour.
+    """
     low = name.lower()
     for line in table().get(source, ()):
         if any(fnmatchcase(low, pattern) for pattern in line.names) and (line.args is None or line.args.fullmatch(args.strip())):
-            return line.reason
+            return "" if any(name in built for name in line.unless) else line.reason
     return ""
 
 
@@ -37,7 +43,7 @@ def table() -> dict[str, tuple[Harmless, ...]]:
     found: dict[str, tuple[Harmless, ...]] = {}
     with open(os.path.join(os.path.dirname(__file__), "harmless.tsv"), encoding="utf-8") as file:
         for text in file.read().split("\n")[1:-1]:
-            source, names, args, why = text.split("\t")
-            line = Harmless(tuple(names.lower().split()), re.compile(args, re.IGNORECASE) if args else None, why)
+            source, names, args, unless, why = text.split("\t")
+            line = Harmless(tuple(names.lower().split()), re.compile(args, re.IGNORECASE) if args else None, frozenset(unless.split()), why)
             found[source] = (*found.get(source, ()), line)
     return found

@@ -120,7 +120,7 @@ def note(state: CommandState, name: str, source: str) -> None:
     """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
     if not state.in_htaccess:
         state.configuration.unimplemented.append((state.node, source))
-    elif not reason(source, name, state.node.args):
+    elif not reason(source, name, state.node.args, state.configuration.available):
         raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")
 
 
@@ -137,7 +137,7 @@ def refuse_start(configuration: Configuration) -> None:
     """Stop a start on directives without behaviour: StartError with one message; warnings for those that can be left out."""
     refused = []
     for node, source in configuration.unimplemented:
-        why = reason(source, node.name, node.args)
+        why = reason(source, node.name, node.args, configuration.available)
         if why:
             configuration.warn(f"{node.place}: {node.name} ({source}) is left out: {why}", module="core", level="warn")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,11 @@ def test_loading_a_module_alone_stops_nothing(tmp_path: Path) -> None:
 ])
 def test_what_guards_or_answers_is_never_left_out(source: str, name: str, args: str) -> None:
     assert reason(source, name, args) == ""
+
+
+def test_a_reason_ends_with_the_behaviour_that_it_rests_on() -> None:
+    assert reason("mod_proxy_html.c", "ProxyHTMLEnable", "On") != ""
+    assert reason("mod_proxy_html.c", "ProxyHTMLEnable", "On", {"mod_proxy"}) == ""
 
 
 def test_the_list_names_directives_that_exist() -> None:
