@@ -13,6 +13,7 @@ WHITE = " \t\n\v\f\r"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]*")
 _BRACE = re.compile(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
 _BARE = re.compile(r"[^ \t\n\v\f\r]+")
+_PLAIN = re.compile(r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)""")  # a word that needs no care
 _QUOTED = {quote: re.compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
 _ESCAPED = {"": re.compile(r"\\(\\)"), '"': re.compile(r'\\([\\"])'), "'": re.compile(r"\\([\\'])")}
 
@@ -24,6 +25,9 @@ def getword(text: str, at: int = 0) -> tuple[str, int]:
     position tells them apart from each other.  A quote opens only at the beginning of a word and ends the word where it closes, glued text being
     the next word; without its partner it runs to the end.  Two backslashes are one, and inside quotes a backslash hides that quote.
     """
+    plain = _PLAIN.match(text, at)
+    if plain:
+        return plain[1], plain.end()
     start = _end(_BLANKS, text, at)
     quote = text[start:start + 1]
     if quote in _QUOTED:
