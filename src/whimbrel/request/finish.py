@@ -25,13 +25,16 @@ SENT_WITH_304 = frozenset((
 
 async def finish(r: Request) -> Answer:
     """The answer to send for a request whose handler, or whose error, is done."""
+    ranged = "Range" in r.headers_in or "Request-Range" in r.headers_in
+    always = r.err_headers_out.copy() if ranged else r.err_headers_out
     await filtered(r)
     if _has_bad_field(r):
         return await _refused(r)
-    if r.status == 200 and r.stream is None and not r.chunked and ("Range" in r.headers_in or "Request-Range" in r.headers_in):
+    if ranged and r.status == 200 and r.stream is None and not r.chunked:
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
             drop_body(r)
+            r.err_headers_out = always  # the filters run again, for the page
             await die(r, status)
             r = last_of(r)
             await filtered(r)
