@@ -15,6 +15,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, StartError
+from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.setters import Not, check_context, set_flag, set_path, set_text
 from whimbrel.octets import raw
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
@@ -70,6 +71,17 @@ def _add(attribute: str) -> Any:
         _store(conf, words[1], attribute, words[0].lower() if "filters" not in attribute else words[0])
 
     return add
+
+
+def _add_filter(attribute: str) -> Any:
+    """The same for filters, which a module without behaviour may bring."""
+    add = _add(attribute)
+
+    def apply(cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+        note_missing(cmd, words[0])
+        add(cmd, conf, words)
+
+    return apply
 
 
 def _remove(attribute: str) -> Any:
@@ -271,7 +283,8 @@ EXTENSIONS = "followed by one or more file extensions"
 
 
 def _adder(name: str, attribute: str, text: str) -> Directive[Any]:
-    return Directive(name=name, args=Args.ITERATE2, where=Where.OR_FILEINFO, apply=_add(attribute), help=text)
+    apply = _add_filter(attribute) if "filters" in attribute else _add(attribute)
+    return Directive(name=name, args=Args.ITERATE2, where=Where.OR_FILEINFO, apply=apply, help=text)
 
 
 def _remover(name: str, attribute: str) -> Directive[Any]:

@@ -81,3 +81,10 @@ def test_the_list_names_directives_that_exist() -> None:
         for line in lines:
             for pattern in line.names:
                 assert any(fnmatchcase(name, pattern) for name in rows), (source, pattern)
+
+
+@pytest.mark.parametrize("line", ["SetOutputFilter SED", "SetInputFilter sed;x"])
+def test_a_filter_of_a_module_without_behaviour_stops_a_start(tmp_path: Path, line: str) -> None:
+    configuration = read(tmp_path, f"LoadModule sed_module m/mod_sed.so\n{line}\n")
+    with pytest.raises(StartError, match=r"httpd.conf:6: Set(Out|In)putFilter \(mod_sed.c\)"):
+        refuse_start(configuration)

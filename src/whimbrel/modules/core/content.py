@@ -9,8 +9,9 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
+from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.core.log import allows
-from whimbrel.modules.setters import not_in_limit22, own, set_flag, set_lower, set_text
+from whimbrel.modules.setters import Setter, not_in_limit22, own, set_flag, set_lower
 from whimbrel.request.expressions import read_string
 
 
@@ -39,11 +40,21 @@ def set_handler(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     conf.handler, conf.handler_expr = None, read_string(cmd, text, "Can't parse expression ")
 
 
-def add_filter_by_type(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_filters(name: str) -> Setter:
+    """SetOutputFilter, SetInputFilter: names with ``;`` between them."""
+    def apply(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+        setattr(conf, name, words[0])
+        note_missing(cmd, words[0])
+
+    return apply
+
+
+def add_filter_by_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     """AddOutputFilterByType of 2.2: filters (``;`` between them) for a media type; wildcards have no effect."""
     names = words[0].split(";")
     if not names[0]:
         raise ConfigError("invalid filter name")
+    note_missing(cmd, words[0])
     known = own(conf, "filters_by_type", dict)
     kind = words[1].lower()
     conf.filters_by_type = {**known, kind: known.get(kind, []) + [n.lower() for n in names if n]}
@@ -72,9 +83,9 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
               help="a mime type that overrides other configured type"),
     Directive(name="SetHandler", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_handler,
               help="a handler name that overrides any other configured handler"),
-    Directive(name="SetOutputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_text("output_filters"),
+    Directive(name="SetOutputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_filters("output_filters"),
               help="filter (or ; delimited list of filters) to be run on the request content"),
-    Directive(name="SetInputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_text("input_filters"),
+    Directive(name="SetInputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_filters("input_filters"),
               help="filter (or ; delimited list of filters) to be run on the request body"),
     Directive(name="AddOutputFilterByType", args=Args.ITERATE2, where=Where.OR_FILEINFO, apply=add_filter_by_type, versions=Versions.V22,
               help="output filter name followed by one or more content-types"),

@@ -10,6 +10,9 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from whimbrel.config.core import CoreFolder
+from whimbrel.config.execute import state_of
+from whimbrel.config.unbuilt import note
+from whimbrel.directives.command import Command
 from whimbrel.modules.client_names import NAME_NOTE, confirmed_name
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
@@ -28,6 +31,18 @@ _OF_MODULES: Final = {
 }
 # Names of the server's own filters.
 _OWN: Final = frozenset({"byterange", "content_length", "http_header", "chunk", "core", "http_in", "core_in", "old_write", "http_outerror"})
+
+
+# Those of them that leave an answer as it is.
+_HARMLESS: Final = frozenset({"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"})
+
+
+def note_missing(cmd: Command, written: str) -> None:
+    """Remember a line that names filters (``;`` between them) of a loaded module that has no behaviour here: the start is refused."""
+    for name in filter(None, written.lower().split(";")):
+        module = _OF_MODULES.get(name, "")
+        if name not in _HARMLESS and module and cmd.loaded(module) and cmd.provider("output_filter", name) is None:
+            note(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
 
 
 def make_insert_filters(scope: Scope) -> Made | None:
