@@ -15,9 +15,9 @@ def _disable(words: list[str], around: Around) -> str | None:
 def _enable(words: list[str], around: Around) -> str | None:
     if words[0].startswith("/"):
         return f"provider ({words[0]}) starts with a '/'.  Are url and provider switched?"
-    if around.location and words[1:] and words[1].startswith("/") and not words[1].startswith(around.argument):
+    if around.folder and words[1:] and words[1].startswith("/") and not words[1].startswith(around.argument):
         return "When in a Location, CacheEnable must specify a path or an URL below that location."
-    return None if around.location or len(words) > 1 else f"CacheEnable provider ({words[0]}) is missing an URL."
+    return None if around.folder or len(words) > 1 else f"CacheEnable provider ({words[0]}) is missing an URL."
 
 
 def _base_url(words: list[str], around: Around) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whimbrel.catalogue.checks.numbers import atoi, timeout
-from whimbrel.catalogue.checks.rules import Around, Rule, between, split
+from whimbrel.catalogue.checks.rules import Around, Declarer, Rule, between, split
 from whimbrel.syntax.words import getword, getword_braced
 
 METHODS = frozenset("none tcp options head get cping provider options11 head11 get11".split())
@@ -22,11 +22,13 @@ def parameter(key: str, value: str, around: Around) -> str | None:
         return "Interval must be a positive value greater than 100ms" if time is None or time < 100 else None
     if key == "hcmethod":
         return None if value.lower() in METHODS else "Unknown method"
+    if key == "hcexpr" and value not in around.declared.get("health check", ()):
+        return f"Unknown health check condition expr: {value}"
     return None if key in ("hcuri", "hcexpr", "hctemplate") else "unknown Worker hcheck parameter"
 
 
 def _template(words: list[str], around: Around) -> str | None:
-    """NAME key=value ...; names of ProxyHCExpr that hcexpr may use are unknown here."""
+    """NAME key=value ...."""
     name, *rest = split(words[0]) or [""]
     if not name:
         return "Missing template name for ProxyHCTemplate"
@@ -53,3 +55,4 @@ CHECKS: dict[str, Rule] = {
     "proxyhcexpr": _expression,
     "proxyhctpsize": between(0, None, "Invalid ProxyHCTPsize parameter. Parameter must be >= 0"),
 }
+DECLARES: dict[str, Declarer] = {"proxyhcexpr": lambda words, around: [("health check", name) for name in split(words[0])[:1]]}
