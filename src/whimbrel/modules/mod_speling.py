@@ -119,7 +119,9 @@ def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> Answer:
     page.append("</ul>\n")
     referer = r.headers_in.get("Referer")
     if referer is not None:
-        there = f'<a href="{escape_uri(referer)}">referring page</a>' if r.plan.dialect.reasons_22 else f"referring page <tt>{escape_html(referer)}</tt>"
+        there = f"referring page <tt>{escape_html(referer)}</tt>"
+        if r.plan.dialect.reasons_22:
+            there = f'<a href="{escape_uri(referer)}">referring page</a>'
         page.append(f"Please consider informing the owner of the {there} about the broken link.\n")
     r.notes["variant-list"] = "".join(page)
     variants = ",".join(f'"{escape_uri(path)}";"{REASONS[reason]}"' for (reason, _name), path in zip(found, paths, strict=True))

@@ -14,7 +14,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.errors import ConfigError
 from whimbrel.http.conditional import Condition, meets_conditions
-from whimbrel.http.url import escape_uri, escape_segment
+from whimbrel.http.url import escape_segment, escape_uri
 from whimbrel.modules.cgi_environment import path_info_start
 from whimbrel.modules.core.etag import MICROSECONDS, make_etag
 from whimbrel.modules.mod_negotiation.accept import CGI_TYPE, entry, members, transparency
