@@ -54,8 +54,8 @@ class Section:
     """One <Directory>, <Files>, <Location> or <If> section and how it is matched.
 
     *pattern* is the path as httpd keeps it (a directory without regular expression ends in ``/``); *regex* is set for the Match and ``~`` forms;
-    *fnmatch* says that the pattern has wildcards; *components* counts the slashes of a directory pattern and orders sections; *ignore* marks
-    the pattern of a regular expression whose captures are not exported.  For IF and ELSE_IF *condition* is the expression's text and *test* what
+    *fnmatch* says that the pattern has wildcards; *components* counts the slashes of a directory pattern and orders sections.
+    For IF and ELSE_IF *condition* is the expression's text and *test* what
     it was compiled to.
     """
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.request.body import Part, Stream
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
+
+
+DATE_BYTES: Final = 29  # of an HTTP date
 
 
 class Framing(Enum):

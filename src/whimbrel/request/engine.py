@@ -17,7 +17,7 @@ from whimbrel.http.head import Head
 from whimbrel.registry.phases import DECLINED, DONE, LOG_TRANSACTION, OK, POST_READ_REQUEST, QUICK_HANDLER
 from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
-from whimbrel.request.answer import Answer
+from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.body import RequestBody
 from whimbrel.request.die import die, send_error
 from whimbrel.request.drive import drive
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 LEVELS = "log levels"
-DATE_BYTES = 29
 
 
 def levels_of(plan: Plan) -> dict[str, int]:

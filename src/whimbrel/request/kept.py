@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink
-from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.files import Dependency, still_holds
 from whimbrel.request.record import Connection, Request
 
@@ -146,7 +146,7 @@ def _slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
 
 def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None]) -> None:
     """Write the log lines of one more use of *kept*."""
-    view = KeptView(kept.request, connection, now, len(kept.body), len(kept.before) + 29 + len(kept.after))
+    view = KeptView(kept.request, connection, now, len(kept.body), len(kept.before) + DATE_BYTES + len(kept.after))
     for sink, line in kept.writers:
         runtime.write_log(sink, line(view))
     for level, text, code, module in kept.events:
