@@ -1,0 +1,170 @@
+"""An estate: a configuration with everything it reads, as statements that know where they stand in the source.
+
+The statements form one tree as httpd sees it: what an Include reads hangs below the Include line, .htaccess files have trees of their own.  Nothing
+is left out: the branches of <IfModule>, <IfDefine> and <IfVersion> that are not taken are there too, marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from whimbrel.errors import Place
+from whimbrel.syntax import places
+from whimbrel.syntax.edits import Edit
+from whimbrel.syntax.tree import Broken, Directive, Document, Section
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.model import FileEdit, Wishes
+
+
+class Role(Enum):
+    """How a file is used: it decides which contexts its lines have."""
+
+    MAIN = "the configuration file, or one that it includes"
+    HTACCESS = ".htaccess"
+    FRAGMENT = "a file that was given alone: its context is unknown"
+
+
+@dataclass(slots=True, eq=False)
+class SourceFile:
+    """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise)."""
+
+    path: str
+    document: Document = field(repr=False)
+    role: Role = Role.MAIN
+    folder: str = ""
+    statements: list[Statement] = field(default_factory=list, repr=False)
+
+    @property
+    def newline(self) -> bytes:
+        """The line end that the file uses."""
+        return b"\r\n" if b"\r\n" in self.document.bytes[:4096] else b"\n"
+
+
+@dataclass(slots=True, eq=False)
+class Statement:
+    """One directive or section where it stands.
+
+    *name* is in lower case, that of a section begins with ``<``; *args* has ``${NAME}`` expanded as 2.2 would and, of a section, no closing ``>``.
+    *children* are what a section holds, or what an Include reads.  *in_22* and *in_24* say whether that version executes it: False inside a branch that
+    is not taken, None where that can't be told (a -D that the command line may give, a fragment).
+    """
+
+    file: SourceFile
+    node: Directive | Section
+    name: str
+    args: str
+    parent: Statement | None = field(default=None, repr=False)
+    children: list[Statement] = field(default_factory=list, repr=False)
+    included_from: Place | None = None
+    in_22: bool | None = True
+    in_24: bool | None = True
+
+    @property
+    def place(self) -> Place:
+        return Place(self.file.path, self.node.number, self.included_from)
+
+    @property
+    def is_section(self) -> bool:
+        return isinstance(self.node, Section)
+
+    def words(self) -> list[str]:
+        """The arguments as httpd's words."""
+        found, at = [], 0
+        while at < len(self.args):
+            word, at = getword(self.args, at)
+            found.append(word)
+        return found
+
+    def enclosing(self, *names: str) -> Iterator[Statement]:
+        """The sections around it, innermost first, Include lines left out; only those called *names* where any are given."""
+        outer = self.parent
+        while outer is not None:
+            if outer.is_section and (not names or outer.name in names):
+                yield outer
+            outer = outer.parent
+
+    # edits ---------------------------------------------------------------------------------------
+    def rename(self, name: str) -> FileEdit:
+        """Put *name* in the place of the directive's name; everything else stays."""
+        start, end = places.name_range(self.file.document, self.node)
+        return FileEdit(self.file.path, Edit(start, end, name.encode("latin-1")))
+
+    def put_args(self, text: str) -> FileEdit:
+        """Put *text* in the place of all arguments."""
+        start, end = places.args_range(self.file.document, self.node)
+        blank = " " if start == end else ""
+        return FileEdit(self.file.path, Edit(start, end, (blank + text).encode("latin-1")))
+
+    def remove(self) -> FileEdit:
+        """Take the whole line, or the section with all it holds, out."""
+        return FileEdit(self.file.path, Edit(self.node.start, self.node.end, b""))
+
+    def replace(self, lines: Iterable[str]) -> FileEdit:
+        """Put *lines* (without line ends) in its place, indented as it is."""
+        return FileEdit(self.file.path, Edit(self.node.start, self.node.end, self._block(lines)))
+
+    def before(self, lines: Iterable[str]) -> FileEdit:
+        """Insert *lines* above it, indented as it is."""
+        return FileEdit(self.file.path, Edit(self.node.start, self.node.start, self._block(lines)))
+
+    def after(self, lines: Iterable[str]) -> FileEdit:
+        """Insert *lines* below it, indented as it is."""
+        missing = b"" if self.file.document.bytes[:self.node.end].endswith(b"\n") else self.file.newline
+        return FileEdit(self.file.path, Edit(self.node.end, self.node.end, missing + self._block(lines)))
+
+    def _block(self, lines: Iterable[str]) -> bytes:
+        indent = self.indent
+        return b"".join(indent + line.encode("latin-1") + self.file.newline for line in lines)
+
+    @property
+    def indent(self) -> bytes:
+        """The white space in front of it."""
+        line = self.file.document.bytes[self.node.start:self.node.end]
+        return line[:len(line) - len(line.lstrip(b" \t"))]
+
+
+@dataclass(slots=True, eq=False)
+class Unread:
+    """Something that could not be read: told by a finding of its own, never passed over."""
+
+    place: Place
+    reason: str
+
+
+class Estate:
+    """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
+
+    *files* is keyed by path.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load order; *new_modules* those of the
+    same text under 2.4.  *broken* are the pieces of files that are no directive and no section.
+    """
+
+    def __init__(self, wishes: Wishes, root: str = "") -> None:
+        self.wishes, self.root = wishes, root
+        self.files: dict[str, SourceFile] = {}
+        self.statements: list[Statement] = []
+        self.modules: list[str] = []
+        self.new_modules: list[str] = []
+        self.defines: set[str] = set()
+        self.unread: list[Unread] = []
+        self.broken: list[tuple[SourceFile, Broken]] = []
+        self._by_name: dict[str, list[Statement]] = {}
+
+    def add(self, statement: Statement) -> None:
+        """Take a statement (not its children) into the index."""
+        self._by_name.setdefault(statement.name, []).append(statement)
+
+    def named(self, *names: str, dead: bool = False) -> Iterator[Statement]:
+        """All statements called *names* (lower case, sections with ``<``) in reading order for each name; *dead* ones, which 2.2 never executes, on request.
+
+        Statements of branches for 2.4 alone are dead by that definition: they are right as they are.
+        """
+        for name in names:
+            for statement in self._by_name.get(name, ()):
+                if dead or statement.in_22 is not False:
+                    yield statement
+
+    def has(self, *names: str) -> bool:
+        """Whether any live statement has one of these names."""
+        return next(self.named(*names), None) is not None

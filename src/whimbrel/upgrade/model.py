@@ -1,0 +1,100 @@
+"""What a rule is and what it says: findings with place, risk, remedy and, where an edit can mend it, the edit.
+
+A rule looks at an `Estate` (one configuration with everything that it reads) and yields findings.  It never writes: edits are byte ranges of the
+files as they were read, and edits that make sense only together form one group (`syntax.edits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from whimbrel.errors import Place
+from whimbrel.syntax.edits import Edit
+
+if TYPE_CHECKING:
+    from whimbrel.upgrade.estate import Estate
+
+
+class Risk(Enum):
+    """What happens on 2.4 when nobody does anything; the worst comes first."""
+
+    BREAKS = "breaks start-up"
+    OPENS = "opens access"
+    CLOSES = "closes access"
+    CHANGES = "changes answers"
+    COSMETIC = "cosmetic"
+
+
+class Safety(Enum):
+    """How far an edit may go without a person.  The verifier can only lower it."""
+
+    SAFE = "same answers, applied by default"
+    REVIEW = "answers may differ: applied, marked `needs review`"
+    MANUAL = "explained, never applied"
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """One edit of one file; *path* is the key of `Estate.files`."""
+
+    path: str
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that an upgrade changes.
+
+    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led there); *message* says what changes, *remedy*
+    what to do; both are one sentence in plain text.  *edits* mend it, all or none.  *evidence* is further text for people: a counterexample,
+    the recorded answers.  *safety* is MANUAL exactly where there are no edits or where none may be applied unseen.
+    """
+
+    rule: str
+    place: Place
+    message: str
+    remedy: str = ""
+    risk: Risk = Risk.CHANGES
+    safety: Safety = Safety.MANUAL
+    edits: tuple[FileEdit, ...] = ()
+    evidence: str = ""
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether a person has to look: the words stand in the output, and `whimbrel upgrade` ends with 3."""
+        return self.safety is Safety.REVIEW or (self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC)
+
+
+class Style(Enum):
+    """How access control is written."""
+
+    NATIVE = "native"
+    COMPAT = "compat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user asked of an upgrade: *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where guide and server disagree."""
+
+    style: Style = Style.NATIVE
+    also_22: bool = False
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One change of 2.2 to 2.4.
+
+    *number* is its row; *name* is short and in lower case with hyphens, and with the number names its document,
+    ``documents/NUMBER-NAME.md``.  *title* is one line.  *check* gives its findings in the order of the files.  *order* groups the passes: rules of a
+    lower order have their edits applied before those of a higher one look (LoadModule lines are worked out last).
+    """
+
+    number: str
+    name: str
+    title: str
+    check: Callable[[Estate], Iterator[Finding]] = field(repr=False)
+    order: int = 0

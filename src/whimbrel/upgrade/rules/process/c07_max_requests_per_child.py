@@ -1,0 +1,22 @@
+"""C07: MaxRequestsPerChild has a new name.  Document and tests: documents/C07-max-requests-per-child.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every line with the old name; the new one means the same."""
+    if estate.wishes.also_22:
+        return
+    for line in estate.named("maxrequestsperchild"):
+        yield Finding(
+            "C07", line.place, "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still takes the old name",
+            "use the new name", Risk.COSMETIC, Safety.SAFE, (line.rename("MaxConnectionsPerChild"),),
+        )
+
+
+RULE = Rule("C07", "max-requests-per-child", "MaxRequestsPerChild is MaxConnectionsPerChild", check)
