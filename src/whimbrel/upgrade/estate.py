@@ -47,8 +47,8 @@ class Statement:
     """One directive or section where it stands.
 
     *name* is in lower case, that of a section begins with ``<``; *args* has ``${NAME}`` expanded as 2.2 would and, of a section, no closing ``>``.
-    *children* are what a section holds, or what an Include reads.  *in_22* and *in_24* say whether that version executes it: False inside a branch that
-    is not taken, None where that can't be told (a -D that the command line may give, a fragment).
+    *children* are what a section holds, or what an Include reads.  *in_22* and *in_24* say whether that version executes it: False inside a
+    branch that is not taken, None where that can't be told (a -D that the command line may give, a fragment).
     """
 
     file: SourceFile
@@ -136,8 +136,8 @@ class Unread:
 class Estate:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
-    *files* is keyed by path.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load order; *new_modules* those of the
-    same text under 2.4.  *broken* are the pieces of files that are no directive and no section.
+    *files* is keyed by path.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load order; *new_modules* those
+    of the same text under 2.4.  *broken* are the pieces of files that are no directive and no section.
     """
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:
@@ -156,9 +156,9 @@ class Estate:
         self._by_name.setdefault(statement.name, []).append(statement)
 
     def named(self, *names: str, dead: bool = False) -> Iterator[Statement]:
-        """All statements called *names* (lower case, sections with ``<``) in reading order for each name; *dead* ones, which 2.2 never executes, on request.
+        """All statements called *names* (lower case, sections with ``<``), in reading order for each name.
 
-        Statements of branches for 2.4 alone are dead by that definition: they are right as they are.
+        *dead* ones, which 2.2 never executes, only come on request.  Statements of branches for 2.4 alone are dead by that definition: they are right as they are.
         """
         for name in names:
             for statement in self._by_name.get(name, ()):

@@ -48,8 +48,8 @@ class FileEdit:
 class Finding:
     """One thing that an upgrade changes.
 
-    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led there); *message* says what changes, *remedy*
-    what to do; both are one sentence in plain text.  *edits* mend it, all or none.  *evidence* is further text for people: a counterexample,
+    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led there); *message* says what changes,
+    *remedy* what to do; both are one sentence in plain text.  *edits* mend it, all or none.  *evidence* is further text for people: a counterexample,
     the recorded answers.  *safety* is MANUAL exactly where there are no edits or where none may be applied unseen.
     """
 
@@ -77,7 +77,10 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What the user asked of an upgrade: *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where guide and server disagree."""
+    """What the user asked of an upgrade.
+
+    *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where the upgrade guide and the servers disagree.
+    """
 
     style: Style = Style.NATIVE
     also_22: bool = False

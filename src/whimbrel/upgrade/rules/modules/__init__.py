@@ -1,0 +1,7 @@
+"""Building, loading and replacing modules."""
+
+from __future__ import annotations
+
+from whimbrel.upgrade.model import Rule
+
+RULES: tuple[Rule, ...] = ()

@@ -1,0 +1,7 @@
+"""Proxies, balancers and caches."""
+
+from __future__ import annotations
+
+from whimbrel.upgrade.model import Rule
+
+RULES: tuple[Rule, ...] = ()
