@@ -14,7 +14,7 @@ from pathlib import Path
 
 MTIME = 1_600_000_000
 MODULES = """
-mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile auth_basic access_compat
+mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic auth_digest access_compat
 alias autoindex dir env headers mime setenvif
 """.split()
 FILES = {
@@ -22,9 +22,14 @@ FILES = {
     "dir/index.html": "dir\n", "dir/b.txt": "b\n" * 40, "dir/sub/c.txt": "c\n", "dir/sub/first.htm": "first\n",
     "list/one.txt": "1\n", "list/two.html": "2\n", "list/deep/three.txt": "3\n",
 }
-HTACCESS = ("dir/.htaccess", "dir/sub/.htaccess", "list/.htaccess")
+HTACCESS = (".htaccess", "dir/.htaccess", "dir/sub/.htaccess", "list/.htaccess")
 PASSWORDS = "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\nbob:{SHA}6IkURDHYke75RdeV7Cfj27ukRGU=\n"  # curlew, dunlin
-GROUPS = "wardens: alice\nboth: alice bob\n"
+SECOND = "carol:{SHA}YRWLWWiP+wSzEgfVcCl3bbLttVc=\nbob:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n"  # godwit, and bob with alice's password
+DIGESTS = (
+    "alice:realm:91827fd82f2f972aa8fec7e25c5f137b\nbob:realm:c65295c2ad77148936fdbad5eb07f79f\n"
+    "alice:hashed:ff7d232a59382823ae1a7fb88b09467c\nbob:hashed:96eaf2e8a2cead116e65ecce8225e6b5\n"
+)  # of the same passwords
+GROUPS = "wardens: alice\nboth: alice bob\nKeepers: carol\n"
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ WHIMBREL = Program("whimbrel", (str(Path(sys.executable).with_name("whimbrel-htt
 
 @dataclass(frozen=True)
 class Site:
-    """What is asked: the text of the main file (%ROOT% is the document root), and .htaccess files by name."""
+    """What is asked: the text of the main file (%ROOT% is the document root, %PORT% the port), and .htaccess files by name."""
 
     conf: str
     htaccess: dict[str, str] = field(default_factory=dict)
@@ -60,6 +65,8 @@ def documents(root: Path) -> None:
         path.write_text(text)
     (root / "passwd").write_text(PASSWORDS)
     (root / "groups").write_text(GROUPS)
+    (root / "passwd2").write_text(SECOND)
+    (root / "digests").write_text(DIGESTS)
     (root / "mime.types").write_text("text/html html htm\ntext/plain txt\n")
 
 
@@ -93,7 +100,8 @@ class Running:
         self.logs = root.parent / f"{program.name}-{self.port}"
         self.logs.mkdir(mode=0o755)
         self.conf = self.logs / "httpd.conf"
-        self.conf.write_text(self._preamble() + site.conf.replace("%ROOT%", str(root / "htdocs")).replace("%BASE%", str(root)))
+        text = site.conf.replace("%ROOT%", str(root / "htdocs")).replace("%BASE%", str(root)).replace("%PORT%", str(self.port))
+        self.conf.write_text(self._preamble() + text)
         self.started = False
 
     def _preamble(self) -> str:

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.differential.ask import Request, ask
+from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.site import APACHE, WHIMBREL, Program, Running, Site, documents, htaccess
 from tests.differential.strategies import requests, sites
 
@@ -69,19 +70,21 @@ def _apache() -> None:
         pytest.skip("no apache2 on this machine: nothing to compare with")
 
 
-many_requests = st.lists(requests(), min_size=15, max_size=25)
+general = st.tuples(sites(), st.lists(requests(), min_size=15, max_size=25))
+guarded = st.tuples(guarded_sites(), st.lists(guarded_requests(), min_size=20, max_size=35))
+either = st.one_of(general, guarded, guarded)
 whimbrel_clock, apache_clock = Clock(), Clock()
 
 
 @bounded(EXAMPLES)
-@given(sites(), many_requests)
-def test_whimbrel_answers_as_apache(site: Site, questions: list[Request]) -> None:
+@given(either)
+def test_whimbrel_answers_as_apache(example: tuple[Site, list[Request]]) -> None:
     if not whimbrel_clock.over():
-        check_same(APACHE, WHIMBREL, site, questions)
+        check_same(APACHE, WHIMBREL, *example)
 
 
 @bounded(EXAMPLES // 3)
-@given(sites(), many_requests)
-def test_apache_answers_as_itself(site: Site, questions: list[Request]) -> None:
+@given(either)
+def test_apache_answers_as_itself(example: tuple[Site, list[Request]]) -> None:
     if not apache_clock.over():
-        check_same(APACHE, APACHE, site, questions)
+        check_same(APACHE, APACHE, *example)
