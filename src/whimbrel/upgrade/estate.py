@@ -158,7 +158,8 @@ class Estate:
     def named(self, *names: str, dead: bool = False) -> Iterator[Statement]:
         """All statements called *names* (lower case, sections with ``<``), in reading order for each name.
 
-        *dead* ones, which 2.2 never executes, only come on request.  Statements of branches for 2.4 alone are dead by that definition: they are right as they are.
+        *dead* ones, which 2.2 never executes, only come on request.  Statements of branches for 2.4 alone are dead by that
+        definition: they are right as they are.
         """
         for name in names:
             for statement in self._by_name.get(name, ()):
