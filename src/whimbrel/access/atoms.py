@@ -1,0 +1,149 @@
+"""The yes-or-no questions about a client that decisions are made of.  Equal atoms are one variable, whichever dialect asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from whimbrel.modules.client_names import in_domain
+from whimbrel.modules.networks import Network, Networks
+
+_FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
+Range = tuple[bool, int, int]
+"""Is IPv6, first address, last address (included)."""
+
+
+@dataclass(frozen=True)
+class AddressSet:
+    """The client's address lies in one of *ranges* (sorted, apart from each other), or in a network of *holes*, whose masks have gaps."""
+
+    ranges: tuple[Range, ...]
+    holes: tuple[Network, ...] = ()
+
+    @cached_property
+    def networks(self) -> Networks:
+        """The set as something to ask."""
+        return Networks([network for found in self.ranges for network in _networks(found)] + list(self.holes))
+
+    def holds(self, address: str) -> bool:
+        """Whether *address* is in the set."""
+        return address in self.networks
+
+
+@dataclass(frozen=True)
+class OwnAddress:
+    """The client comes from the address that it came to."""
+
+
+@dataclass(frozen=True)
+class HostName:
+    """The client's name, confirmed in both directions, is *domain* (lower case) or lies below it."""
+
+    domain: str
+
+    def holds(self, name: str | None) -> bool:
+        """Whether a client of that name is meant; None: its name is not known."""
+        return name is not None and in_domain(self.domain, name)
+
+
+@dataclass(frozen=True)
+class MethodIs:
+    """The request's method is *name*; HEAD is GET."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Sends:
+    """The request carries credentials for *scheme*: basic or digest."""
+
+    scheme: str
+
+
+@dataclass(frozen=True)
+class KnownUser:
+    """The user named in the credentials is one of *area*: the scheme, the providers and what these were told, as normal text."""
+
+    scheme: str
+    area: str
+
+
+@dataclass(frozen=True)
+class RightPassword:
+    """The credentials are those of a user of *area*."""
+
+    scheme: str
+    area: str
+
+
+@dataclass(frozen=True)
+class UserIs:
+    """The user in the credentials is *name*."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """The user in the credentials is in *group* (lower case where case is of no regard) according to *source*: the kind and path of a file."""
+
+    source: str
+    group: str
+
+
+@dataclass(frozen=True)
+class EnvironmentSet:
+    """The request's environment has the variable *name* (lower case: names have no regard to case)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """What can't be taken apart: an expression, a third-party provider, as normal text.  *user*: the answer once a user is known, which may be
+    another than before."""
+
+    text: str
+    user: bool = False
+
+
+Atom = AddressSet | OwnAddress | HostName | MethodIs | Sends | KnownUser | RightPassword | UserIs | Member | EnvironmentSet | Opaque
+
+
+def address_set(networks: Iterable[Network]) -> AddressSet:
+    """The union of *networks*; equal sets are equal atoms however they are written."""
+    found: list[Range] = []
+    holes: set[Network] = set()
+    for network in networks:
+        rest = _FULL[network.v6] & ~network.mask
+        if rest & (rest + 1):
+            holes.add(network)
+        else:
+            found.append((network.v6, network.value, network.value | rest))
+    return AddressSet(tuple(_joined(found)), tuple(sorted(holes)))
+
+
+def _joined(ranges: list[Range]) -> Iterator[Range]:
+    last: Range | None = None
+    for found in sorted(ranges):
+        if last is not None and found[0] == last[0] and found[1] <= last[2] + 1:
+            last = (last[0], last[1], max(last[2], found[2]))
+            continue
+        if last is not None:
+            yield last
+        last = found
+    if last is not None:
+        yield last
+
+
+def _networks(found: Range) -> Iterator[Network]:
+    """The range as networks: each the largest that begins where the last one ended."""
+    v6, low, high = found
+    while low <= high:
+        size = low & -low if low else 1 << (128 if v6 else 32)
+        while low + size - 1 > high:
+            size >>= 1
+        yield Network(v6, low, _FULL[v6] & ~(size - 1))
+        low += size

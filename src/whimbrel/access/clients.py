@@ -1,0 +1,208 @@
+"""Which clients there can be: what atoms imply about each other, and a concrete client for a combination of them."""
+
+from __future__ import annotations
+
+import ipaddress
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.access.atoms import (
+    AddressSet,
+    Atom,
+    EnvironmentSet,
+    HostName,
+    KnownUser,
+    Member,
+    MethodIs,
+    Opaque,
+    OwnAddress,
+    RightPassword,
+    Sends,
+    UserIs,
+)
+
+if TYPE_CHECKING:
+    from whimbrel.access.decision import Space
+
+Signature = tuple[bool, ...]
+_USUAL_ADDRESSES: Final = ("192.0.2.1", "127.0.0.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "::1")
+_USUAL_METHODS: Final = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND", "FROB")
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What the client says it is: *user* in *groups*; *right*: the password is that user's."""
+
+    user: str
+    right: bool
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client in concrete terms; *host* None: its name is not known; *also* are opaque questions, answered (text, holds)."""
+
+    address: str
+    method: str = "GET"
+    host: str | None = None
+    credentials: Credentials | None = None
+    environment: tuple[str, ...] = ()
+    own: bool = False
+    also: tuple[tuple[str, bool], ...] = ()
+
+    def __str__(self) -> str:
+        who = f"{self.method} from {self.address}"
+        who += f" ({self.host})" if self.host else ""
+        who += ", an address of the server's own," if self.own else ""
+        who += f" {self._password()}"
+        who += f", with {', '.join(self.environment)} set" if self.environment else ""
+        return who + "".join(f", {text}: {'yes' if holds else 'no'}" for text, holds in self.also)
+
+    def _password(self) -> str:
+        given = self.credentials
+        if given is None:
+            return "without a password"
+        groups = f" in {', '.join(given.groups)}" if given.groups else ""
+        return f"as {given.user}{groups}" if given.right else f"as {given.user}{groups} with a wrong password"
+
+
+def find(space: Space, function: Any) -> Client | None:
+    """A client for whom *function* holds, as plain as can be; None where no possible client is among those that it describes."""
+    atoms = space.atoms(function)
+    left = function & possible(space, atoms)
+    if left == space.false:
+        return None
+    values: dict[Atom, bool] = {}
+    for atom in atoms:
+        wanted = isinstance(atom, MethodIs) and atom.name == "GET"
+        narrowed = space.fixed(left, {atom: wanted})
+        values[atom] = wanted if narrowed != space.false else not wanted
+        left = narrowed if narrowed != space.false else space.fixed(left, {atom: not wanted})
+    return _client(values)
+
+
+# what is possible ---------------------------------------------------------------------------------
+def possible(space: Space, atoms: Sequence[Atom]) -> Any:
+    """The combinations of *atoms* that one client can show."""
+    sets = [a for a in atoms if isinstance(a, AddressSet) and not a.holes]
+    names = [a for a in atoms if isinstance(a, HostName)]
+    result = _one_of(space, sets, list(addresses(sets))) & _one_of(space, names, list(hosts(names)))
+    for group in ([a for a in atoms if isinstance(a, MethodIs)], [a for a in atoms if isinstance(a, UserIs)]):
+        result = result & _at_most_one(space, group)
+    return result & _credentials(space, atoms)
+
+
+def _one_of(space: Space, atoms: Sequence[Atom], signatures: list[Signature]) -> Any:
+    if not atoms:
+        return space.true
+    ordered = [space.variable(atom) for atom in atoms]
+
+    def build(index: int, left: frozenset[Signature]) -> Any:
+        if not left:
+            return space.false
+        if index == len(ordered):
+            return space.true
+        yes = frozenset(s for s in left if s[index])
+        return space.choose(ordered[index], build(index + 1, yes), build(index + 1, left - yes))
+
+    return build(0, frozenset(signatures))
+
+
+def _at_most_one(space: Space, atoms: Sequence[Atom]) -> Any:
+    one, none = space.true, space.true
+    for atom in reversed(atoms):
+        variable = space.variable(atom)
+        one, none = space.choose(variable, none, one), ~variable & none
+    return one
+
+
+def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
+    """A right password is a known user's, and whoever is asked about as a user has sent credentials."""
+    result = space.true
+    for atom in atoms:
+        if isinstance(atom, RightPassword):
+            known = KnownUser(atom.scheme, atom.area)
+            result = result & (~space.variable(atom) | space.variable(known)) if known in atoms else result
+        if isinstance(atom, RightPassword | KnownUser) and Sends(atom.scheme) in atoms:
+            result = result & (~space.variable(atom) | space.variable(Sends(atom.scheme)))
+        if isinstance(atom, UserIs | Member):
+            schemes = [space.variable(a) for a in atoms if isinstance(a, Sends)]
+            result = result & (~space.variable(atom) | space.any_of(schemes)) if schemes else result
+    return result
+
+
+def addresses(sets: Sequence[AddressSet]) -> dict[Signature, str]:
+    """For each combination of *sets* (without holes) that an address can lie in, such an address."""
+    found: dict[Signature, str] = {}
+    for address in _USUAL_ADDRESSES:
+        parsed = ipaddress.ip_address(address)
+        found.setdefault(_signature(sets, parsed.version == 6, int(parsed)), address)
+    for v6 in (False, True):
+        bounds = {0} | {bound for s in sets for kind, low, high in s.ranges if kind is v6 for bound in (low, high + 1)}
+        for number in sorted(bounds):
+            if not number >> (128 if v6 else 32) and not (v6 and number >> 32 == 0xFFFF):
+                found.setdefault(_signature(sets, v6, number), str(ipaddress.IPv6Address(number) if v6 else ipaddress.IPv4Address(number)))
+    return found
+
+
+def _signature(sets: Sequence[AddressSet], v6: bool, number: int) -> Signature:
+    return tuple(_inside(s, v6, number) for s in sets)
+
+
+def _inside(found: AddressSet, v6: bool, number: int) -> bool:
+    at = bisect_right(found.ranges, (v6, number, 1 << 129)) - 1
+    return at >= 0 and found.ranges[at][0] is v6 and number <= found.ranges[at][2]
+
+
+def hosts(names: Sequence[HostName]) -> dict[Signature, str | None]:
+    """For each combination of *names* that a client's name can match, such a name."""
+    found: dict[Signature, str | None] = {(False,) * len(names): None}
+    labels = {label for name in names for label in name.domain.split(".")}
+    label = next(word for n in range(len(labels) + 1) if (word := f"client{n or ''}") not in labels)
+    for name in names:
+        bare = name.domain.removeprefix(".")
+        for candidate in (bare, f"{label}.{bare}"):
+            found.setdefault(tuple(other.holds(candidate) for other in names), candidate)
+    return found
+
+
+# a concrete client --------------------------------------------------------------------------------
+def _client(values: dict[Atom, bool]) -> Client:
+    true = [atom for atom, holds in values.items() if holds]
+    sets = [a for a in values if isinstance(a, AddressSet) and not a.holes]
+    names = [a for a in values if isinstance(a, HostName)]
+    return Client(
+        address=addresses(sets)[tuple(values[a] for a in sets)],
+        method=_method(values),
+        host=hosts(names)[tuple(values[a] for a in names)],
+        credentials=_given(true, values),
+        environment=tuple(a.name for a in true if isinstance(a, EnvironmentSet)),
+        own=any(isinstance(a, OwnAddress) for a in true),
+        also=tuple(_opaque(a, holds) for a, holds in values.items() if isinstance(a, Opaque) or (isinstance(a, AddressSet) and a.holes)),
+    )
+
+
+def _opaque(atom: Atom, holds: bool) -> tuple[str, bool]:
+    if isinstance(atom, Opaque):
+        return atom.text, holds
+    assert isinstance(atom, AddressSet)
+    return f"in {len(atom.holes)} networks with gaps in their masks", holds
+
+
+def _method(values: dict[Atom, bool]) -> str:
+    asked = {a.name: holds for a, holds in values.items() if isinstance(a, MethodIs)}
+    chosen = next((name for name, holds in asked.items() if holds), None)
+    return chosen or next(name for name in _USUAL_METHODS if name not in asked)
+
+
+def _given(true: list[Atom], values: dict[Atom, bool]) -> Credentials | None:
+    concerned = (Sends, KnownUser, RightPassword, UserIs, Member)
+    if not any(isinstance(a, concerned) for a in true):
+        return None
+    user = next((a.name for a in true if isinstance(a, UserIs)), "")
+    taken = {a.name for a in values if isinstance(a, UserIs)}
+    user = user or next(name for n in range(len(taken) + 1) if (name := f"somebody{n or ''}") not in taken)
+    asked = [holds for a, holds in values.items() if isinstance(a, RightPassword)]
+    return Credentials(user, any(asked) or not asked, tuple(a.group for a in true if isinstance(a, Member)))
