@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from whimbrel.config.execute import is_directory, root_relative
@@ -85,35 +85,33 @@ def error_text(problem: OSError) -> str:
     return os.strerror(problem.errno) if problem.errno else str(problem)
 
 
-class Includer:
-    """One Include or IncludeOptional line at work."""
+class Finder:
+    """The files that the argument of Include or IncludeOptional stands for; *old* are the rules and words of 2.2.
 
-    def __init__(self, reader: Reader, *, optional: bool, line: int = 0, included_from: Place | None = None) -> None:
-        self.reader, self.optional, self.line, self.included_from = reader, optional, line, included_from
-        self.configuration = reader.configuration
-        old = self.configuration.dialect.version < (2, 4)
+    Each file is given before the next folder is looked at, as httpd reads it before it goes on.  Raises ConfigError without a place.
+    """
+
+    def __init__(self, *, old: bool, optional: bool = False) -> None:
+        self.old, self.optional = old, optional
         self._prefix, self._what = ("", "config ") if old else ("Include/IncludeOptional: ", "")
 
-    def include(self, path: str) -> None:
-        """Read all that *path* (absolute) stands for."""
+    def files(self, path: str) -> Iterator[str]:
+        """The files of *path* (absolute) in their order; a plain name comes back whether it is there or not."""
         if not has_wildcards(path):
-            self._plain(path, 0)
-        elif self.configuration.dialect.version < (2, 4):
-            self._wild_22(path)
-        else:
-            self._wild("/", path.lstrip("/"))
+            return self._plain(path, 0)
+        return self._wild_22(path) if self.old else self._wild("/", path.lstrip("/"))
 
-    def _plain(self, path: str, depth: int) -> None:
+    def _plain(self, path: str, depth: int) -> Iterator[str]:
         if not is_directory(path):
-            self.read_file(path)
+            yield path
             return
         if depth >= MAX_FOLDER_DEPTH:
             raise ConfigError(f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of {MAX_FOLDER_DEPTH}. "
                               "You have probably a recursion somewhere.")
         for name in self._entries(path):
-            self._plain(_joined(path, name), depth + 1)
+            yield from self._plain(_joined(path, name), depth + 1)
 
-    def _wild_22(self, path: str) -> None:
+    def _wild_22(self, path: str) -> Iterator[str]:
         folder, _slash, pattern = path.rpartition("/")
         if has_wildcards(folder):
             raise ConfigError(f"Wildcard patterns not allowed in Include {path}")
@@ -123,13 +121,13 @@ class Includer:
             raise ConfigError(f"Must include a wildcard pattern for Include {path}")
         for name in self._entries(folder or "/"):
             if matches(pattern, name):
-                self._plain(_joined(folder or "/", name), 1)
+                yield from self._plain(_joined(folder or "/", name), 1)
 
-    def _wild(self, folder: str, rest: str) -> None:
+    def _wild(self, folder: str, rest: str) -> Iterator[str]:
         first, slash, rest = rest.partition("/")
         if not has_wildcards(first):
             path = _joined(folder, first)
-            self._wild(path, rest) if slash else self._plain(path, 0)
+            yield from self._wild(path, rest) if slash else self._plain(path, 0)
             return
         found = [name for name in self._entries(folder) if matches(first, name)]
         if slash:
@@ -138,7 +136,7 @@ class Includer:
             raise ConfigError(f"{self._prefix}No matches for the wildcard '{first}' in '{folder}', failing")
         for name in found:
             path = _joined(folder, name)
-            self._wild(path, rest) if slash else self._plain(path, 0)
+            yield from self._wild(path, rest) if slash else self._plain(path, 0)
 
     def _entries(self, folder: str) -> list[str]:
         try:
@@ -147,6 +145,19 @@ class Includer:
             if self.optional and isinstance(problem, FileNotFoundError):
                 return []
             raise ConfigError(f"{self._prefix}Could not open {self._what}directory {folder}: {error_text(problem)}") from None
+
+
+class Includer:
+    """One Include or IncludeOptional line at work."""
+
+    def __init__(self, reader: Reader, *, optional: bool, line: int = 0, included_from: Place | None = None) -> None:
+        self.reader, self.optional, self.line, self.included_from = reader, optional, line, included_from
+        self.configuration = reader.configuration
+
+    def include(self, path: str) -> None:
+        """Read all that *path* (absolute) stands for."""
+        for file in Finder(old=self.configuration.dialect.version < (2, 4), optional=self.optional).files(path):
+            self.read_file(file)
 
     def read_main(self, path: str, may_miss: bool) -> None:
         """Read the configuration file itself; *may_miss*: 2.2 does without the default file where -C or -c gave lines."""

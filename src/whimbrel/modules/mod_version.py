@@ -14,19 +14,30 @@ from whimbrel.regex import RegexError, compile_regex
 from whimbrel.registry.module import Module
 
 _BAD_VERSION = "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers."
+Version = tuple[int, int, int]
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
 
 
 def set_if_version(command: Command, _none: None, words: list[str]) -> None:
-    """<IfVersion [[!]operator] version>: read or skip by the version of the dialect.  A version between slashes is an expression."""
+    """<IfVersion [[!]operator] version>: read or skip by the version of the dialect."""
     reader = reading(command)
+    if holds(command.name, words, command.dialect.version):
+        reader.block(command.name)
+    else:
+        reader.soak(command.name)
+
+
+def holds(name: str, words: list[str], version: Version) -> bool:
+    """Whether *version* is one that *words*, with the closing bracket, ask for; a version between slashes is an expression.
+
+    Raises ConfigError; *name* is the container's in its text.
+    """
     operator, last, bracket = _arranged(words)
     if bracket != ">" and last[-1:] != ">":
-        raise ConfigError(f"{command.name}> directive missing closing '>'")
+        raise ConfigError(f"{name}> directive missing closing '>'")
     text = last if bracket == ">" else last[:-1]
     negated = operator[:1] == "!"
     plain = operator[1:] if negated and len(operator) > 1 else operator
-    version = command.dialect.version
     if plain in ("=", "==") and text[:1] == "/":
         if len(text) < 2 or text[-1] != "/":
             raise ConfigError("Missing delimiting / of regular expression.")
@@ -37,10 +48,7 @@ def set_if_version(command: Command, _none: None, words: list[str]) -> None:
         held = _COMPARE[plain](version, _number(text))
     else:
         raise ConfigError(f"unrecognized operator '{operator}'")
-    if held != negated:
-        reader.block(command.name)
-    else:
-        reader.soak(command.name)
+    return held != negated
 
 
 def _arranged(words: list[str]) -> tuple[str, str, str]:
@@ -51,7 +59,6 @@ def _arranged(words: list[str]) -> tuple[str, str, str]:
     return operator, version, third
 
 
-Version = tuple[int, int, int]
 _COMPARE: dict[str, Callable[[Version, Version], bool]] = {
     "=": eq, "==": eq, ">": gt, ">=": ge, "<": lt, "<=": le,
 }
