@@ -93,15 +93,17 @@ def make_check22(scope: Scope) -> Made | None:
 
     def check(r: Request) -> Answer:
         reason: tuple[str, int] | None = None
+        passed = False  # a file-group line came before every file-owner line: where the group is known, the modules of groups decide
         for line in applying(lines, r):
             if line.name.lower() == "file-owner":
                 reason = _owner_matches(r)
                 if reason is None:
                     return OK
             elif line.name.lower() == "file-group":
+                passed = passed or reason is None
                 reason = _note_group(r, line) or reason
-        if reason is None or not authoritative or GROUP_NOTE in r.notes:
-            return DECLINED  # where the group is known, the modules of groups decide
+        if reason is None or not authoritative or (passed and GROUP_NOTE in r.notes):
+            return DECLINED
         _log(r, reason[0], "", reason[1])
         return 401
 

@@ -6,6 +6,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.http.target import split_url
 from whimbrel.http.url import escape_uri
 from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, Answer
+from whimbrel.request.files import is_folder
 from whimbrel.request.process import invoke_handler, process, run_phase
 from whimbrel.request.record import Request
 
@@ -150,6 +151,9 @@ async def lookup_entry(r: Request, name: str) -> Request:
     below = r.path_info or ""
     uri = r.uri[:len(r.uri) - len(below)] if below and r.uri.endswith(below) else r.uri
     new.uri = (uri if uri.endswith("/") else uri.rpartition("/")[0] + "/") + name
+    if is_folder(r.files.stat(new.filename)):
+        new.filename += "/"
+        new.uri += "/"
     return await _finished(new)
 
 

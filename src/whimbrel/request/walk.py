@@ -133,6 +133,7 @@ def directory_walk(r: Request) -> Answer:
     r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
     r.info = walk.info
     if answer != OK:
+        r.plan = before  # httpd lays the sections over the settings once it has them all
         return answer
     found = _regex_directories(r, walk.found)
     r.plan = before if found is None else before.plus(found)

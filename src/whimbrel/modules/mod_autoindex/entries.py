@@ -114,16 +114,16 @@ async def make_entry(r: Any, name: str, conf: AutoindexSettings, options: Opt, t
     sub = await r.engine.lookup_entry(r, name)
     if not _shown(sub, conf):
         return None
-    folder = is_folder(sub.info)
+    folder = is_folder(r.files.stat(r.filename + name))  # the sub-request may have come to the folder's index
     entry = Entry(name + "/" if folder else name)
     if not options & (Opt.FANCY | Opt.TABLE):
         return entry
     entry.modified = int(sub.info.st_mtime)
-    path, kind, encoding = (sub.filename or "").rstrip("/"), _media(sub), ", ".join(sub.content_encodings) or None
+    path, kind, encoding = r.filename + name, _media(sub), ", ".join(sub.content_encodings) or None
     entry.icon = find_item(conf.icons, path, kind, encoding, folder)
     entry.alt = find_item(conf.alts, path, kind, encoding, folder)
     if folder:
-        r.files.exact(sub.filename or "")
+        r.files.exact(path)
         entry.folder = bool(options & Opt.FOLDERS_FIRST)
         entry.icon = entry.icon or special(conf.icons, "^^DIRECTORY^^")
         entry.alt = entry.alt or special(conf.alts, "^^DIRECTORY^^") or "DIR"
