@@ -31,9 +31,10 @@ class Unreadable(Exception):
         super().__init__(os.strerror(errno))
         self.errno = errno
 
-    def line(self, dialect: Dialect, message: str) -> str:
-        """The error-log text about it; 2.2 puts the system's reason in front of the text, 2.4 in front of the client."""
-        return message if dialect.ah_codes else f"({self.errno}){os.strerror(self.errno)}: {message}"
+    @property
+    def cause(self) -> str:
+        """The system's reason, as a line of the error log shows it."""
+        return f"({self.errno}){os.strerror(self.errno)}"
 
 
 class AuthFile(Generic[T]):

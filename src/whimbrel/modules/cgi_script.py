@@ -294,7 +294,7 @@ def _unreadable(script: Script, problem: BodyError) -> Answer:
     script.stop()
     r = script.r
     reason = problem.reason
-    r.log(reason.level, f"{reason.cause}: {reason.text}" if reason.cause else reason.text, code=reason.code)
+    r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     r.log("error", "Error reading request entity data", code="AH01225" if script.manner.module == "cgi" else "AH01270", module=script.manner.module)
     return problem.status
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from whimbrel.dialect import Dialect
 from whimbrel.modules import berkeley, sdbm
 from whimbrel.modules.auth_files import Unreadable, Verifier
 from whimbrel.octets import raw, text
@@ -29,9 +28,10 @@ class DbmUnreadable(Unreadable):
         super().__init__(code)
         self.reason = reason
 
-    def line(self, dialect: Dialect, message: str) -> str:
+    @property
+    def cause(self) -> str:
         """As in Unreadable, with the driver's reason."""
-        return message if dialect.ah_codes else f"({self.errno}){self.reason}: {message}"
+        return f"({self.errno}){self.reason}"
 
 
 class DbmFile:

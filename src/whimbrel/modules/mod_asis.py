@@ -48,8 +48,8 @@ def make_handler(_scope: Scope) -> Made:
             with open(raw(r.filename), "rb") as file:
                 data = file.read()
         except OSError as problem:
-            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}: " if not r.plan.dialect.ah_codes else ""
-            r.log("error", f"{cause}file permissions deny server access: {r.filename}", code="AH01234", module="asis")
+            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            r.log("error", f"file permissions deny server access: {r.filename}", code="AH01234", module="asis", cause=cause)
             return 403
         rest = read_head(r, data)
         location = r.headers_out.get("Location")

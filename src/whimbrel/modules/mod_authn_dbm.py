@@ -70,8 +70,8 @@ def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
         return file.content(r)
     except Unreadable as problem:
         old = not r.plan.dialect.ah_codes
-        line = problem.line(r.plan.dialect, f"could not open dbm (type {file.kind}) {'auth ' if old else ''}file: {file.path}")
-        r.log("error", line, code="AH10285", module="authn_dbm")
+        text = f"could not open dbm (type {file.kind}) {'auth ' if old else ''}file: {file.path}"
+        r.log("error", text, code="AH10285", module="authn_dbm", cause=problem.cause)
         return None
 
 

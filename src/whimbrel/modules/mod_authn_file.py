@@ -73,7 +73,7 @@ def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str
     try:
         return file.content(r)
     except Unreadable as problem:
-        r.log("error", problem.line(r.plan.dialect, f"Could not open password file: {file.path}"), code=codes[1], module="authn_file")
+        r.log("error", f"Could not open password file: {file.path}", code=codes[1], module="authn_file", cause=problem.cause)
         return None
 
 

@@ -61,8 +61,8 @@ def _groups(r: Request, file: DbmFile, realm: Realm) -> frozenset[str] | None:
 
 
 def _unreadable(r: Request, file: DbmFile, problem: Unreadable) -> None:
-    line = problem.line(r.plan.dialect, f"could not open dbm (type {file.kind}) group access file: {file.path}")
-    r.log("error", line, code="AH01799", module=_MODULE)
+    text = f"could not open dbm (type {file.kind}) group access file: {file.path}"
+    r.log("error", text, code="AH01799", module=_MODULE, cause=problem.cause)
 
 
 def _refused(r: Request, reason: str, code: str) -> None:

@@ -53,7 +53,7 @@ def _groups_of_user(r: Request, file: AuthFile[Groups] | None, codes: tuple[str,
     try:
         return file.content(r).get(r.user or "", _NONE)
     except Unreadable as problem:
-        r.log("error", problem.line(r.plan.dialect, f"Could not open group file: {file.path}"), code=codes[1], module="authz_groupfile")
+        r.log("error", f"Could not open group file: {file.path}", code=codes[1], module="authz_groupfile", cause=problem.cause)
         return None
 
 
@@ -111,7 +111,7 @@ def make_check22(scope: Scope) -> Made | None:
         try:
             groups = file.content(r).get(r.user or "", _NONE)
         except Unreadable as problem:
-            r.log("error", problem.line(r.plan.dialect, f"Could not open group file: {file.path}"), module="authz_groupfile")
+            r.log("error", f"Could not open group file: {file.path}", module="authz_groupfile", cause=problem.cause)
             return 500
         reason = f"user doesn't appear in group file ({file.path})."
         if groups:

@@ -1,6 +1,6 @@
 """mod_log_debug: messages of one's own in the error log.
 
-Manual: mod/mod_log_debug.html.
+Manual: mod/mod_log_debug.html.  From LogLevel debug on a message says through which hook and line it came.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.errors import ConfigError
+from whimbrel.errors import ConfigError, Place
 from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.setters import own
@@ -19,6 +20,7 @@ from whimbrel.registry.module import Hook, HookMaker, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, Answer, Phase
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import Template, holds, read_condition, read_string
+from whimbrel.request.log import enabled
 
 # The names of hooks by our phases; httpd has one more hook before the names are translated.
 HOOKS: dict[Phase, tuple[str, ...]] = {
@@ -37,6 +39,7 @@ class Message:
     template: Template
     hook: str
     condition: Condition | None
+    place: Place
 
 
 @dataclass(slots=True)
@@ -60,27 +63,32 @@ def add_message(cmd: Command, conf: LogDebugFolder, words: list[str]) -> None:
             condition = read_condition(cmd, value, f"Could not parse expression '{value}'")
         else:
             raise ConfigError(f"Invalid argument {word}")
-    conf.messages = [*own(conf, "messages", list), Message(template, hook, condition)]
+    conf.messages = [*own(conf, "messages", list), Message(template, hook, condition, cmd.place)]
 
 
-def _say(r: Any, message: Message) -> None:
+def _say(r: Any, message: Message, where: str) -> None:
     try:
         if message.condition is None or holds(r, message.condition, "log_debug"):
-            r.log("info", message.template.text(r, "log_debug"), module="log_debug")
+            r.log("info", message.template.text(r, "log_debug") + where, module="log_debug")
     except EvalError:
         return
 
 
 def _maker(names: tuple[str, ...]) -> HookMaker:
     def make(scope: Scope) -> Made | None:
-        chosen = [m for name in names for m in scope.folder(LogDebugFolder).messages if m.hook in ("all", name)]
+        levels = merge_levels(scope.server(CoreServer).log_level, scope.folder(CoreFolder).log_level)
+        told = enabled(levels, "log_debug", "debug")
+        chosen = [
+            (m, f" ({name} hook, {m.place.path}:{m.place.line})" if told else "")
+            for name in names for m in scope.folder(LogDebugFolder).messages if m.hook in ("all", name)
+        ]
         if not chosen:
             return None
 
         def hook(r: Any) -> Answer:
             r.outside()
-            for message in chosen:
-                _say(r, message)
+            for message, where in chosen:
+                _say(r, message, where)
             return DECLINED
 
         return Made(hook)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
+from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
-from whimbrel.config.model import LogSink, Section, Server
+from whimbrel.config.model import Section, Server
+from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
@@ -21,10 +23,11 @@ from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.body import RequestBody
 from whimbrel.request.die import die, send_error
 from whimbrel.request.drive import drive
+from whimbrel.request.error_log import ErrorLog
 from whimbrel.request.finish import finish, last_of
 from whimbrel.request.htaccess import Htaccess
-from whimbrel.request.kept import Kept, KeptAnswers, repeat
-from whimbrel.request.log import enabled, error_line
+from whimbrel.request.kept import Kept, KeptAnswers, plain, repeat
+from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.plan import Plan, World
 from whimbrel.request.process import invoke_handler, process, run_phase
 from whimbrel.request.record import Connection, Request
@@ -53,17 +56,21 @@ class Engine:
         self.htaccess = Htaccess(configuration, self.world)
         self.kept = KeptAnswers()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
-        self._sinks: dict[int, LogSink | None] = {}
+        self.error_log = ErrorLog(configuration, runtime)
         self._writers: dict[int, tuple[Any, ...]] = {}
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
     def quick(self, connection: Connection, head: bytes) -> Kept | None:
         """The kept answer for these exact bytes of a request head, when it still holds."""
-        return self.kept.find(connection, head)
+        return self.kept.book(connection.local_ip, connection.local_port).find(connection, head)
 
-    def repeated(self, kept: Kept, connection: Connection) -> None:
-        """Write the log lines of one more use of a kept answer."""
-        repeat(kept, connection, self.runtime, self.runtime.now(), self._log_view)
+    def alike(self, connection: Connection, head: Head) -> Kept | None:
+        """The kept answer for a head that differs from an earlier one in nothing that mattered, when it still holds."""
+        return self.kept.book(connection.local_ip, connection.local_port).find_parsed(connection, head) if plain(head) else None
+
+    def repeated(self, kept: Kept, connection: Connection, head: Head | None = None) -> None:
+        """Write the log lines of one more use of a kept answer: for *head*, or for one that is its own to the byte."""
+        repeat(kept, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
 
     def respond(self, connection: Connection, head: Head, body: RequestBody) -> Answer | Awaitable[Answer]:
         """The answer to one request; never raises for anything that a client sent."""
@@ -99,7 +106,7 @@ class Engine:
                     status = await invoke_handler(r)
         except BodyError as problem:
             reason = problem.reason
-            r.log(reason.level, f"{reason.cause}: {reason.text}" if reason.cause else reason.text, code=reason.code)
+            r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
             return problem.status
         return OK if status == DONE else status
 
@@ -110,11 +117,14 @@ class Engine:
             first = first.prev
         first.bytes_sent = r.bytes_sent = count
         first.head_bytes = r.head_bytes = len(answer.before) + DATE_BYTES + len(answer.after) if answer.before else 0
+        fields = first.headers_in
+        asked = fields.asked.copy() if isinstance(fields, AskedHeaders) else set()
         for fn, _waits in first.plan.ready(LOG_TRANSACTION).hooks:
             fn(first)
-        raw_head = first.head.raw if first.head is not None else b""
-        if r.keep and raw_head:
-            self.kept.offer(raw_head, answer, self._log_writers(first.server))
+        if r.keep and first.head is not None and first.head.raw:
+            if isinstance(fields, AskedHeaders):
+                fields.asked = asked  # what only the log wanted to know did not make the answer
+            self.kept.offer(first.head, answer, self._log_writers(first.server))
 
     def _log_writers(self, server: Server) -> tuple[Any, ...]:
         found = self._writers.get(id(server))
@@ -183,30 +193,20 @@ class Engine:
         return format_http(int(seconds))
 
     # logs -----------------------------------------------------------------------------------------------------------------------------------------
-    def log_request(self, r: Request, level: str, text: str, code: str, module: str) -> None:
+    def log_request(self, r: Request, line: LogLine) -> None:
         """Write an error-log line about a request, if LogLevel wants it."""
         levels = r.plan.notes.get(LEVELS)
         if levels is None:
             levels = r.plan.notes[LEVELS] = levels_of(r.plan)
-        if enabled(levels, module, level):
-            r.log_lines.append((level, text, code, module))
-            self._log_view(r, level, text, code, module)
+        if enabled(levels, line.module, line.level):
+            if not line.source:
+                line = line._replace(source=source_of(line.module, line.code, line.text))
+            r.log_lines.append(line)
+            self.error_log.about_request(r, line)
 
-    def _log_view(self, r: Any, level: str, text: str, code: str, module: str) -> None:
-        sink = self._error_sink(r.server)
-        if sink is None:
-            return
-        runtime, connection = self.runtime, r.connection
-        new = self.configuration.dialect.ah_codes
-        line = error_line(
-            new=new, now=runtime.now(), level=level, module=module, pid=runtime.pid, tid=runtime.tid, code=code, text=text,
-            client=connection.user_ip or connection.client_ip, port=connection.client_port, referer=r.headers_in.get("Referer"),
-        )
-        runtime.write_log(sink, line)
-
-    def _error_sink(self, server: Server) -> LogSink | None:
-        key = id(server)
-        if key not in self._sinks:
-            ask = self.configuration.provider("log", "error_sink")
-            self._sinks[key] = ask(self.configuration, server) if ask is not None else self.configuration.spec.error_log
-        return self._sinks[key]
+    def log_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
+        """Write an error-log line about a connection, if the server's LogLevel wants it."""
+        if enabled(server.conf(CoreServer).log_level, line.module, line.level):
+            if not line.source:
+                line = line._replace(source=source_of(line.module, line.code, line.text))
+            self.error_log.about_connection(connection, server, line)

@@ -84,7 +84,8 @@ class RequestView:
         return context[1] if context else self.document_root()
 
     def log_id(self, *, connection: bool) -> str:
-        return ""
+        found: str = self.request.connection.log_id if connection else self.request.log_id
+        return found
 
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
         """The status of a sub-request for a URL path, or for a file, and whether it found a file."""

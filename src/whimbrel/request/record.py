@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from whimbrel.http.headers import Headers
 from whimbrel.request.body import Part, RequestBody, Stream
 from whimbrel.request.files import FileView
+from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
     from whimbrel.config.model import Server
@@ -30,7 +31,8 @@ class Connection:
     ident: int = 0
     aborted: bool = False
     ending: bool = False  # the server is about to stop: the next answer is the last and says so
-    user_ip: str = ""  # what mod_remoteip found; "" means client_ip
+    user_ip: str = ""  # what mod_remoteip found for the request in hand; "" means client_ip
+    log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
 
 
@@ -44,12 +46,13 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "answers", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked", "close",
-        "connection", "content_encodings", "content_languages", "content_type", "context", "document_root", "engine", "env", "err_headers_out",
-        "expecting_100", "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in", "headers_out", "hostname", "info",
-        "keepalive_max", "log_lines", "main", "method", "method_number", "mtime", "next", "no_cache", "no_local_copy", "notes", "output_filters",
-        "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "server", "status", "status_line", "stream", "the_request", "time",
-        "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator", "walked",
+        "allowed", "answers", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked",
+        "close", "connection", "content_encodings", "content_languages", "content_type", "context", "document_root", "engine", "env",
+        "err_headers_out", "expecting_100", "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in",
+        "headers_out", "hostname", "info", "keepalive_max", "log_id", "log_lines", "main", "method", "method_number", "mtime", "next",
+        "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "server",
+        "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator",
+        "walked",
     )
 
     def __init__(self, engine: Engine, connection: Connection, server: Server, plan: Plan) -> None:
@@ -105,7 +108,8 @@ class Request:
         self.prev: Request | None = None
         self.next: Request | None = None
         self.files = FileView()
-        self.log_lines: list[Any] = []       # error-log lines written for this request, to repeat with a kept answer
+        self.log_lines: list[LogLine] = []   # error-log lines written for this request, to repeat with a kept answer
+        self.log_id = ""                     # given by the first of them
         self.walked: Any = None              # the section walk's own notes
 
     def conf(self, kind: type[C]) -> C:
@@ -151,9 +155,9 @@ class Request:
         """Say that this answer depended on something that can't be noted: it will not be kept."""
         self.files.outside = True
 
-    def log(self, level: str, text: str, *, code: str = "", module: str = "core") -> None:
-        """Write an error-log line about this request: *level* as LogLevel names it, *code* the AH number, *module* the short name."""
-        self.engine.log_request(self, level, text, code, module)
+    def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "", source: str = "") -> None:
+        """Write an error-log line about this request (see LogLine); *source* is looked up where it is not given."""
+        self.engine.log_request(self, LogLine(level, text, code, module, cause, source))
 
 
 EMPTY_BODY = RequestBody(0)

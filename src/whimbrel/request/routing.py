@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whimbrel.config.core import CoreServer
 from whimbrel.config.hosts import matcher
+from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.head import Head
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.record import Request
@@ -20,17 +21,17 @@ def place_request(r: Request, head: Head) -> Answer:
     r.protocol, r.proto = head.protocol, head.version
     r.assbackwards = head.version == (0, 9)
     r.unparsed_uri, r.uri, r.args = head.target, head.uri, head.query
-    r.headers_in, r.hostname, r.port = head.headers, head.hostname, head.port
+    r.headers_in, r.hostname, r.port = AskedHeaders(head.headers), head.hostname, head.port
     r.expecting_100 = head.expect_continue
     r.close = head.close or head.error is not None
     _choose_server(r, head)
     r.plan = engine.world.root(r.server)
     for reason in head.notes:
-        r.log(reason.level, _full(reason.text, reason.cause), code=reason.code)
+        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if head.error is None:
         return _foreign_scheme(r, head) or _strictly_named(r)
     for reason in head.error.reasons:
-        r.log(reason.level, _full(reason.text, reason.cause), code=reason.code)
+        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if head.error.notes:
         r.notes["error-notes"] = head.error.notes
     r.outside()
@@ -77,7 +78,3 @@ def _strictly_named(r: Request) -> Answer:
     r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
     r.outside()
     return 400
-
-
-def _full(text: str, cause: str) -> str:
-    return f"{cause}: {text}" if cause else text

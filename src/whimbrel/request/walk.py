@@ -255,7 +255,7 @@ class _Descent:
         try:
             layer = r.engine.htaccess.layer(r, folder)
         except HtaccessError as problem:
-            r.log(problem.level, f"{problem.cause}: {problem.log}" if problem.cause else problem.log, code=problem.code)
+            r.log(problem.level, problem.log, code=problem.code, cause=problem.cause)
             if problem.note:
                 r.notes["error-notes"] = problem.note
             return problem.status

@@ -5,13 +5,15 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
+from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.dialect import Dialect
 from whimbrel.request.engine import Engine
+from whimbrel.request.error_format import ErrorFormats, Message
 from whimbrel.request.identity import FULL
-from whimbrel.request.log import LEVELS, error_line
+from whimbrel.request.log import LEVELS, Facts, LogLine, error_line
 from whimbrel.server import words
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
@@ -51,11 +53,13 @@ class Generation:
         limit = self.configuration.main.conf(CoreServer).log_level.get("", LEVELS["warn"])
         if level != "notice" and LEVELS[level] > limit:
             return
-        new = self.dialect.ah_codes
-        line = error_line(
-            new=new, now=self.runtime.now(), level=level, module=module, pid=self.runtime.pid, tid=self.runtime.tid, client="", port=0,
-            code=code if new else "", text=text, referer=None)
-        self.logs.write(self.error_log, line)
+        core, now, runtime = self.configuration.main.conf(CoreServer), self.runtime.now(), self.runtime
+        line = LogLine(level, text, code if self.dialect.ah_codes else "", module, source=source_of(module, code, text))
+        if core.error_log_format is not None:
+            message = Message(line, now, runtime.pid, self.configuration.main)
+            self.logs.write(self.error_log, ErrorFormats(core.error_log_format, {}).line(message))
+        else:
+            self.logs.write(self.error_log, error_line(line, Facts(now, runtime.pid, runtime.tid), new=self.dialect.ah_codes))
 
     @property
     def error_log(self) -> LogSink:

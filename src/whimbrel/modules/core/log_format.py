@@ -14,7 +14,7 @@ _HIGHEST_LEVEL = 15
 
 @dataclass(frozen=True, slots=True)
 class FormatItem:
-    """One piece of a format: plain *text* with an empty letter, or a field.
+    """One piece of a format: plain *text* with an empty letter, or an item; *starts*: with it begins a field, which stands or falls as a whole.
 
     *flags* holds ``-`` (a hyphen for nothing) and ``+`` (the line goes when the field is empty); *level* is the lowest level number at which the
     field is written.
@@ -25,29 +25,43 @@ class FormatItem:
     argument: str = ""
     flags: str = ""
     level: int = 0
+    starts: bool = False
 
 
 def parse_format(text: str) -> list[FormatItem]:
     """The pieces of a format; raises ConfigError in httpd's words."""
     items: list[FormatItem] = []
-    plain, at = "", 0
+    at = 0
     while at < len(text):
-        if text[at] == "\\" and text[at + 1:at + 2]:
-            plain += {"n": "\n", "t": "\t", "r": "\r"}.get(text[at + 1], text[at + 1])
+        if text[at] == "%" and text[at + 1:at + 2] == " ":
+            items.append(FormatItem("", starts=True))
             at += 2
-        elif text[at] == "%" and text[at + 1:at + 2] in ("%", " "):
-            plain += text[at + 1] if text[at + 1] == "%" else ""
-            at += 2
-        elif text[at] == "%":
-            if plain:
-                items.append(FormatItem("", plain))
-            plain = ""
+        elif text[at] == "%" and text[at + 1:at + 2] != "%":
             item, at = _field(text, at + 1)
             items.append(item)
         else:
-            plain += text[at]
+            item, at = _plain(text, at)
+            items.append(item)
+    return items
+
+
+def _plain(text: str, at: int) -> tuple[FormatItem, int]:
+    """Text up to the next item or field; blanks at its front begin one, escaped blanks do not."""
+    starts = text[at] == " "
+    out = ""
+    while at < len(text):
+        if text[at] == "\\" and text[at + 1:at + 2]:
+            out += {"n": "\n", "t": "\t", "r": "\r"}.get(text[at + 1], text[at + 1])
+            at += 2
+        elif text.startswith("%%", at):
+            out += "%"
+            at += 2
+        elif text[at] == "%" or (text[at] == " " and out.strip(" ")):
+            break
+        else:
+            out += text[at]
             at += 1
-    return [*items, FormatItem("", plain)] if plain else items
+    return FormatItem("", out, starts=starts), at
 
 
 def _field(text: str, at: int) -> tuple[FormatItem, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.config.model import LogSink
 from whimbrel.http.dates import log_time
@@ -41,7 +42,8 @@ def log_function(scope: Scope) -> LogFn | None:
 
     def to_error_log(r: Any, level: int, folder: str, text: str) -> None:
         if level <= limit:
-            r.log(f"trace{level}", f"{_head(r)} {_who(r)} {_folder(folder)}{text}", module="rewrite")
+            source = source_of("rewrite", "", f"perdir {text}" if folder else text)
+            r.log(f"trace{level}", f"{_head(r)} {_who(r)} {_folder(folder)}{text}", module="rewrite", source=source)
 
     return to_error_log
 

@@ -1,0 +1,81 @@
+"""The error logs of one configuration: what is said about requests and connections becomes lines in the log of their server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import CoreServer
+from whimbrel.config.model import LogSink, Server
+from whimbrel.request.error_format import ErrorFormats, Message, log_id
+from whimbrel.request.log import Facts, LogLine, error_line
+from whimbrel.request.record import Connection
+
+if TYPE_CHECKING:
+    from whimbrel.request.runtime import Runtime
+
+
+class ErrorLog:
+    """Where lines go and how they look, found out once for each server."""
+
+    def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
+        self.configuration, self.runtime = configuration, runtime
+        self._known: dict[int, tuple[LogSink | None, ErrorFormats]] = {}
+
+    def about_request(self, r: Any, line: LogLine) -> None:
+        """A line about a request, or about one more use of a kept answer."""
+        sink, formats = self._of(r.server)
+        if sink is None:
+            return
+        runtime, connection = self.runtime, r.connection
+        message = Message(line, runtime.now(), runtime.pid, r.server, connection, r)
+        self._first_of_connection(message, sink, formats)
+        first = _first(r)
+        if not first.log_id:
+            first.log_id = first.env.get("UNIQUE_ID") or log_id()
+            if formats.request:
+                runtime.write_log(sink, formats.once(formats.request, message._replace(r=first)))
+        r.log_id = first.log_id
+        if formats.main is not None:
+            runtime.write_log(sink, formats.line(message))
+            return
+        client = connection.user_ip or connection.client_ip
+        facts = Facts(message.now, runtime.pid, runtime.tid, client, connection.client_port, r.headers_in.get("Referer"))
+        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.ah_codes))
+
+    def about_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
+        """A line about a connection on which no request is in hand."""
+        sink, formats = self._of(server)
+        if sink is None:
+            return
+        runtime = self.runtime
+        message = Message(line, runtime.now(), runtime.pid, server, connection)
+        self._first_of_connection(message, sink, formats)
+        if formats.main is not None:
+            runtime.write_log(sink, formats.line(message))
+            return
+        facts = Facts(message.now, runtime.pid, runtime.tid, connection.client_ip, connection.client_port)
+        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.ah_codes))
+
+    def _first_of_connection(self, message: Message, sink: LogSink, formats: ErrorFormats) -> None:
+        if message.connection.log_id:
+            return
+        message.connection.log_id = log_id()
+        if formats.connection:
+            self.runtime.write_log(sink, formats.once(formats.connection, message))
+
+    def _of(self, server: Server) -> tuple[LogSink | None, ErrorFormats]:
+        found = self._known.get(id(server))
+        if found is None:
+            ask = self.configuration.provider("log", "error_sink")
+            sink = ask(self.configuration, server) if ask is not None else self.configuration.spec.error_log
+            core = server.conf(CoreServer)
+            found = self._known[id(server)] = (sink, ErrorFormats(core.error_log_format, core.error_log_formats))
+        return found
+
+
+def _first(r: Any) -> Any:
+    """The request that came from the client."""
+    while r.main is not None or r.prev is not None:
+        r = r.main if r.main is not None else r.prev
+    return r

@@ -1,0 +1,45 @@
+"""Lines that come once for each connection and each request, as 2.4.71 writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.modules.asked import engine
+
+from whimbrel.request.engine import Engine
+from whimbrel.request.record import Connection
+from whimbrel.testing.wire import Client
+
+CONF = """ErrorLogFormat "%M"
+ErrorLogFormat connection "connection"
+ErrorLogFormat request "request of %{User-Agent}i"
+ErrorLogFormat request "from '%+{Referer}i'"
+LogFormat "%L" id
+CustomLog logs/ids id
+"""
+
+
+def said(serving: Engine, name: str) -> list[str]:
+    logs = serving.runtime.logs  # type: ignore[attr-defined]
+    return b"".join(next((v for k, v in logs.items() if k.endswith(name)), [])).decode("latin-1").splitlines()
+
+
+def test_further_lines_come_before_the_first_message(tmp_path: Path) -> None:
+    serving = engine(tmp_path, CONF + "<Location /a.txt>\nRequire all denied\n</Location>", {"htdocs/a.txt": "A\n"})
+    client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    for extra in ("User-Agent: x\r\n", "User-Agent: y\r\nReferer: http://r/\r\n"):
+        client.send(f"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n{extra}\r\n".encode())
+    lines = [line.partition(": client denied")[0] for line in said(serving, "error_log")]
+    assert lines == ["connection", "request of x", "AH01630", "request of y", "from 'http://r/'", "AH01630"]
+
+
+def test_the_access_log_names_a_request_as_the_error_log_does(tmp_path: Path) -> None:
+    conf = CONF.replace('"%M"', '"%L %M"') + "<Location /a.txt>\nRequire all denied\n</Location>"
+    serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n", "htdocs/b.txt": "B\n"})
+    client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    for _ in range(3):
+        client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    client.send(b"GET /b.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    ids = [line.split()[0] for line in said(serving, "error_log") if "AH01630" in line]
+    assert len(set(ids)) == 3
+    assert said(serving, "ids") == [*ids, "-"]
