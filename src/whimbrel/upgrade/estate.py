@@ -28,12 +28,17 @@ class Role(Enum):
 
 @dataclass(slots=True, eq=False)
 class SourceFile:
-    """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise)."""
+    """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise).
+
+    *statements* are those outside of any section; of a file that is included twice they are there for each inclusion.  *template*: it holds marks of
+    a template, so that words may be anything.
+    """
 
     path: str
     document: Document = field(repr=False)
     role: Role = Role.MAIN
     folder: str = ""
+    template: bool = False
     statements: list[Statement] = field(default_factory=list, repr=False)
 
     @property
@@ -48,7 +53,8 @@ class Statement:
 
     *name* is in lower case, that of a section begins with ``<``; *args* has ``${NAME}`` expanded as 2.2 would and, of a section, no closing ``>``.
     *children* are what a section holds, or what an Include reads.  *in_22* and *in_24* say whether that version executes it: False inside a
-    branch that is not taken, None where that can't be told (a -D that the command line may give, a fragment).
+    branch that is not taken, None where that can't be told (a -D that the command line may give, a fragment).  *included* are the files that an
+    Include names, those that couldn't be read too.
     """
 
     file: SourceFile
@@ -60,6 +66,7 @@ class Statement:
     included_from: Place | None = None
     in_22: bool | None = True
     in_24: bool | None = True
+    included: tuple[str, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -136,8 +143,10 @@ class Unread:
 class Estate:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
-    *files* is keyed by path.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load order; *new_modules* those
-    of the same text under 2.4.  *broken* are the pieces of files that are no directive and no section.
+    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
+    .htaccess files and fragments are in their `SourceFile`.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
+    loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
+    and no section; each of them is in *unread* too.
     """
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:
@@ -158,13 +167,23 @@ class Estate:
     def named(self, *names: str, dead: bool = False) -> Iterator[Statement]:
         """All statements called *names* (lower case, sections with ``<``), in reading order for each name.
 
-        *dead* ones, which 2.2 never executes, only come on request.  Statements of branches for 2.4 alone are dead by that
-        definition: they are right as they are.
+        *dead* ones only come on request: those that 2.2 never executes (branches for 2.4 alone are right as they are), and those that 2.4
+        never will (branches that somebody keeps for 2.2 stay what they are).
         """
         for name in names:
             for statement in self._by_name.get(name, ()):
-                if dead or statement.in_22 is not False:
+                if dead or (statement.in_22 is not False and statement.in_24 is not False):
                     yield statement
+
+    def everything(self) -> Iterator[Statement]:
+        """Every statement in reading order, dead ones too: the configuration, then the other files."""
+        others = [file for file in self.files.values() if file.role is not Role.MAIN]
+        waiting = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
+        waiting += reversed(self.statements)
+        while waiting:
+            statement = waiting.pop()
+            yield statement
+            waiting += reversed(statement.children)
 
     def has(self, *names: str) -> bool:
         """Whether any live statement has one of these names."""

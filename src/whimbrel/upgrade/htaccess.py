@@ -1,0 +1,156 @@
+"""The .htaccess files that 2.2 reads: below every document root, Alias target and <Directory> that is on this machine, where AllowOverride lets them.
+
+2.2 admits everything where no AllowOverride speaks.  Which AllowOverride speaks is worked out as requests do it: the <Directory> sections of
+the server and of its virtual hosts by the number of their components, those of expressions last.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.config.execute import is_directory, root_relative
+from whimbrel.octets import raw, text
+from whimbrel.regex import Regex, RegexError, compile_regex
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.estate import Estate, Statement, Unread
+from whimbrel.wildcards import wildcards
+
+MOST_FOLDERS: Final = 200_000
+"""How many folders are looked at below one root."""
+_TARGETS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
+_WILD: Final = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """One <Directory> with an AllowOverride.
+
+    *components* are those of its path, maybe with wildcards; *regex* is set for expressions, None *components* too.  *admits*: .htaccess files are
+    read.  *host* is the virtual host it stands in.
+    """
+
+    components: tuple[str, ...] | None
+    regex: Regex | None
+    admits: bool
+    host: Statement | None
+
+    def fits(self, folder: tuple[str, ...]) -> bool:
+        """Whether the section covers *folder*."""
+        if self.regex is not None:
+            return self.regex.search("/" + "/".join(folder)) is not None
+        own = self.components or ()
+        return len(own) <= len(folder) and all(map(_same, own, folder))
+
+    def reaches_below(self, folder: tuple[str, ...]) -> bool:
+        """Whether it may cover *folder* or something in it."""
+        return self.regex is not None or all(map(_same, self.components or (), folder))
+
+
+def _same(pattern: str, name: str) -> bool:
+    return wildcards(pattern).search(name) is not None if _WILD & set(pattern) else pattern == name
+
+
+class Overrides:
+    """The AllowOverride lines of an estate."""
+
+    def __init__(self, estate: Estate) -> None:
+        found = [area for line in estate.named("allowoverride") if (area := _area(line)) is not None]
+        found.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
+        self.areas = found
+        self.hosts: set[Statement | None] = {None, *(area.host for area in found)}
+
+    def admits(self, folder: str) -> bool:
+        """Whether any server reads .htaccess files in *folder*."""
+        parts = _parts(folder)
+        fitting = [area for area in self.areas if area.fits(parts)]
+        return any(self._last(fitting, host) for host in self.hosts)
+
+    def _last(self, areas: list[Area], host: Statement | None) -> bool:
+        speaking = [area.admits for area in areas if area.host in (None, host)]
+        return speaking[-1] if speaking else True
+
+    def worth_walking(self, folder: str) -> bool:
+        """Whether they may be read anywhere below *folder*."""
+        parts = _parts(folder)
+        return self.admits(folder) or any(area.admits and area.reaches_below(parts) for area in self.areas)
+
+
+def _area(line: Statement) -> Area | None:
+    section = next(line.enclosing("<directory", "<directorymatch"), None)
+    if section is None:
+        return None
+    words = section.words()
+    host = next(line.enclosing("<virtualhost"), None)
+    admits = [word.lower() for word in line.words()] != ["none"]
+    if section.name == "<directorymatch" or words[:1] == ["~"]:
+        try:
+            return Area(None, compile_regex(words[-1] if words else ""), admits, host)
+        except RegexError:
+            return None
+    return Area(_parts(words[0]), None, admits, host) if words else None
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
+
+
+def htaccess_files(estate: Estate, progress: Callable[[str], None], here: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
+    """Path and folder of every file that some server reads; *here* says where a path of the configuration is on this machine."""
+    overrides, names = Overrides(estate), _names(estate)
+    seen: set[tuple[int, int]] = set()
+    for path, line in _roots(estate).items():
+        place = here(path).rstrip("/") or "/"
+        if overrides.worth_walking(path) and is_directory(place):
+            for found in _walk(place, seen, estate, line, progress):
+                folder = path.rstrip("/") + found[len(place):]
+                for name in names:
+                    file = f"{found}/{name}"
+                    if os.path.isfile(raw(file)) and overrides.admits(folder):
+                        yield file, folder
+
+
+def _names(estate: Estate) -> list[str]:
+    """AccessFileName of all servers."""
+    given = [name for line in estate.named("accessfilename") for name in line.words() if name and "/" not in name]
+    return list(dict.fromkeys(given)) or [".htaccess"]
+
+
+def _roots(estate: Estate) -> dict[str, Statement]:
+    """The folders that URLs lead to, with the line that names each; those within another come with it."""
+    found: dict[str, Statement] = {}
+    for name, at in _TARGETS.items():
+        for line in estate.named(name):
+            words = line.words()
+            if len(words) > at and words[at]:
+                found.setdefault(root_relative(estate.root or "/", words[at]), line)
+    for line in estate.named("<directory"):
+        path = getword(line.args)[0]
+        if path[:1] == "/" and len(_parts(path)) > 1 and not _WILD & set(path):
+            found.setdefault(root_relative("/", path), line)
+    return {path: found[path] for path in sorted(found) if path.strip("/")}
+
+
+def _walk(root: str, seen: set[tuple[int, int]], estate: Estate, line: Statement, progress: Callable[[str], None]) -> Iterator[str]:
+    """*root* and the folders below it, each once, symbolic links to folders followed."""
+    waiting, count = [root], 0
+    while waiting:
+        folder = waiting.pop()
+        try:
+            status = os.stat(raw(folder))
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            below = sorted((text(entry.name) for entry in os.scandir(raw(folder)) if entry.is_dir()), reverse=True)
+        except OSError as problem:
+            estate.unread.append(Unread(line.place, f"{folder} can't be looked through: {os.strerror(problem.errno or 0)}"))
+            continue
+        count += 1
+        if count > MOST_FOLDERS:
+            estate.unread.append(Unread(line.place, f"more than {MOST_FOLDERS} folders below {root}: not all were looked through"))
+            return
+        progress(folder)
+        yield folder
+        waiting += [f"{folder.rstrip('/')}/{name}" for name in below if name not in (".git", ".svn", ".hg")]
