@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from whimbrel.modules.client_names import in_domain
 from whimbrel.modules.networks import Network, Networks
 
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
@@ -38,14 +37,17 @@ class OwnAddress:
 
 
 @dataclass(frozen=True)
-class HostName:
-    """The client's name, confirmed in both directions, is *domain* (lower case) or lies below it."""
+class HostIn:
+    """The client's name, confirmed in both directions, is one of *domains* (lower case) or lies below one."""
 
-    domain: str
+    domains: frozenset[str]
 
     def holds(self, name: str | None) -> bool:
-        """Whether a client of that name is meant; None: its name is not known."""
-        return name is not None and in_domain(self.domain, name)
+        """Whether a client of that name is meant; None: its name is not known.  `client_names.in_domain` for many domains at once."""
+        if name is None:
+            return False
+        starts = (at for at in range(len(name) + 1) if at == 0 or name[at - 1] == "." or name[at:at + 1] == ".")
+        return any(name[at:] in self.domains for at in starts)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Sends:
 
 @dataclass(frozen=True)
 class KnownUser:
-    """The user named in the credentials is one of *area*: the scheme, the providers and what these were told, as normal text."""
+    """The user named in the credentials is one of *area*: a provider and what it was told, as normal text."""
 
     scheme: str
     area: str
@@ -79,10 +81,10 @@ class RightPassword:
 
 
 @dataclass(frozen=True)
-class UserIs:
-    """The user in the credentials is *name*."""
+class UserIn:
+    """The user in the credentials is one of *names*."""
 
-    name: str
+    names: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Opaque:
     user: bool = False
 
 
-Atom = AddressSet | OwnAddress | HostName | MethodIs | Sends | KnownUser | RightPassword | UserIs | Member | EnvironmentSet | Opaque
+Atom = AddressSet | OwnAddress | HostIn | MethodIs | Sends | KnownUser | RightPassword | UserIn | Member | EnvironmentSet | Opaque
 
 
 def address_set(networks: Iterable[Network]) -> AddressSet:

@@ -12,7 +12,7 @@ from whimbrel.access.atoms import (
     AddressSet,
     Atom,
     EnvironmentSet,
-    HostName,
+    HostIn,
     KnownUser,
     Member,
     MethodIs,
@@ -20,7 +20,7 @@ from whimbrel.access.atoms import (
     OwnAddress,
     RightPassword,
     Sends,
-    UserIs,
+    UserIn,
 )
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ def find(space: Space, function: Any) -> Client | None:
 def possible(space: Space, atoms: Sequence[Atom]) -> Any:
     """The combinations of *atoms* that one client can show."""
     sets = [a for a in atoms if isinstance(a, AddressSet) and not a.holes]
-    names = [a for a in atoms if isinstance(a, HostName)]
+    names = [a for a in atoms if isinstance(a, HostIn)]
+    groups = [a for a in atoms if isinstance(a, UserIn)]
+    methods = [a for a in atoms if isinstance(a, MethodIs)]
     result = _one_of(space, sets, list(addresses(sets))) & _one_of(space, names, list(hosts(names)))
-    for group in ([a for a in atoms if isinstance(a, MethodIs)], [a for a in atoms if isinstance(a, UserIs)]):
-        result = result & _at_most_one(space, group)
-    return result & _credentials(space, atoms)
+    return result & _one_of(space, groups, list(users(groups))) & _at_most_one(space, methods) & _credentials(space, atoms)
 
 
 def _one_of(space: Space, atoms: Sequence[Atom], signatures: list[Signature]) -> Any:
@@ -127,7 +127,7 @@ def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
             result = result & (~space.variable(atom) | space.variable(known)) if known in atoms else result
         if isinstance(atom, RightPassword | KnownUser) and Sends(atom.scheme) in atoms:
             result = result & (~space.variable(atom) | space.variable(Sends(atom.scheme)))
-        if isinstance(atom, UserIs | Member):
+        if isinstance(atom, UserIn | Member):
             schemes = [space.variable(a) for a in atoms if isinstance(a, Sends)]
             result = result & (~space.variable(atom) | space.any_of(schemes)) if schemes else result
     return result
@@ -156,23 +156,37 @@ def _inside(found: AddressSet, v6: bool, number: int) -> bool:
     return at >= 0 and found.ranges[at][0] is v6 and number <= found.ranges[at][2]
 
 
-def hosts(names: Sequence[HostName]) -> dict[Signature, str | None]:
+def hosts(names: Sequence[HostIn]) -> dict[Signature, str | None]:
     """For each combination of *names* that a client's name can match, such a name."""
     found: dict[Signature, str | None] = {(False,) * len(names): None}
-    labels = {label for name in names for label in name.domain.split(".")}
-    label = next(word for n in range(len(labels) + 1) if (word := f"client{n or ''}") not in labels)
-    for name in names:
-        bare = name.domain.removeprefix(".")
+    domains = sorted({domain for name in names for domain in name.domains})
+    label = _fresh("client", {label for domain in domains for label in domain.split(".")})
+    for domain in domains:
+        bare = domain.removeprefix(".")
         for candidate in (bare, f"{label}.{bare}"):
             found.setdefault(tuple(other.holds(candidate) for other in names), candidate)
     return found
+
+
+def users(sets: Sequence[UserIn]) -> dict[Signature, str]:
+    """For each combination of *sets* that a user can be in, such a user."""
+    names = sorted({name for found in sets for name in found.names})
+    found: dict[Signature, str] = {}
+    for name in (_fresh("somebody", set(names)), *names):
+        found.setdefault(tuple(name in one.names for one in sets), name)
+    return found
+
+
+def _fresh(word: str, taken: set[str]) -> str:
+    """*word*, with a number where it is taken."""
+    return next(name for n in range(len(taken) + 1) if (name := f"{word}{n or ''}") not in taken)
 
 
 # a concrete client --------------------------------------------------------------------------------
 def _client(values: dict[Atom, bool]) -> Client:
     true = [atom for atom, holds in values.items() if holds]
     sets = [a for a in values if isinstance(a, AddressSet) and not a.holes]
-    names = [a for a in values if isinstance(a, HostName)]
+    names = [a for a in values if isinstance(a, HostIn)]
     return Client(
         address=addresses(sets)[tuple(values[a] for a in sets)],
         method=_method(values),
@@ -198,11 +212,10 @@ def _method(values: dict[Atom, bool]) -> str:
 
 
 def _given(true: list[Atom], values: dict[Atom, bool]) -> Credentials | None:
-    concerned = (Sends, KnownUser, RightPassword, UserIs, Member)
+    concerned = (Sends, KnownUser, RightPassword, UserIn, Member)
     if not any(isinstance(a, concerned) for a in true):
         return None
-    user = next((a.name for a in true if isinstance(a, UserIs)), "")
-    taken = {a.name for a in values if isinstance(a, UserIs)}
-    user = user or next(name for n in range(len(taken) + 1) if (name := f"somebody{n or ''}") not in taken)
+    sets = [a for a in values if isinstance(a, UserIn)]
     asked = [holds for a, holds in values.items() if isinstance(a, RightPassword)]
-    return Credentials(user, any(asked) or not asked, tuple(a.group for a in true if isinstance(a, Member)))
+    groups = tuple(a.group for a in true if isinstance(a, Member))
+    return Credentials(users(sets)[tuple(values[a] for a in sets)], any(asked) or not asked, groups)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from dd.autoref import BDD
-
 from whimbrel.access import clients
 from whimbrel.access.atoms import Atom
 from whimbrel.access.clients import Client
+from whimbrel.access.diagram import Diagram
 
 Function = Any
 """A node of a diagram: combines by ``&``, ``|``, ``~``."""
@@ -26,6 +25,10 @@ class Verdict(IntEnum):
     ERROR = 500
 
 
+class Undecided(Exception):
+    """The configuration rests on something that no atom stands for; the message says what."""
+
+
 class Space:
     """The variables that decisions share: only decisions of one space can be compared.
 
@@ -33,8 +36,7 @@ class Space:
     """
 
     def __init__(self) -> None:
-        self.diagram = BDD()
-        self.diagram.configure(reordering=False)
+        self.diagram = Diagram()
         self.true: Function = self.diagram.true
         self.false: Function = self.diagram.false
         self._atoms: dict[str, Atom] = {}

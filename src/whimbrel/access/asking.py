@@ -1,0 +1,79 @@
+"""What every symbolic hook needs: the space, the merged settings, and the method that is being decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from whimbrel.access.atoms import Atom, Member
+from whimbrel.access.decision import Function, Space, Undecided
+from whimbrel.access.layers import Layer
+from whimbrel.access.merged import Alias, Settings, World
+from whimbrel.config.core import CoreFolder
+from whimbrel.modules.auth_api import AuthnCoreSettings, auth_type
+from whimbrel.request.plan import Plan
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """One question: what does *plan* decide for requests of method number *method*?"""
+
+    space: Space
+    world: World
+    settings: Settings
+    plan: Plan
+    chain: Sequence[Layer]
+    method: int
+
+    @property
+    def old(self) -> bool:
+        """Whether 2.2 is asked."""
+        return self.plan.dialect.access_in_core
+
+    def folder(self, kind: type[S]) -> S:
+        """The merged settings of *kind*."""
+        return self.plan.folder(kind)
+
+    def concerns(self, methods: int) -> bool:
+        """Whether a mask of <Limit> holds the method."""
+        return bool(methods >> self.method & 1)
+
+    def holds(self, atom: Atom) -> Function:
+        """The variable of *atom*."""
+        return self.space.variable(atom)
+
+    def any_member(self, source: str, groups: Iterable[str]) -> Function:
+        """Whether the user is in one of *groups*."""
+        return self.space.any_of(self.holds(Member(source, group)) for group in sorted(set(groups)))
+
+    def under(self, alias: Alias) -> Asking:
+        """The same question with an alias's settings laid over."""
+        return replace(self, plan=self.plan.plus(alias.layer))
+
+    def unreadable(self, path: str) -> bool:
+        """Whether the server is known not to be able to read the file."""
+        return self.world.readable(path) is False
+
+    def auth_type(self) -> str | None:
+        """AuthType in lower case, None where no authentication is wanted.  Raises Undecided where it depends on the request."""
+        if not self.old:
+            value = self.folder(AuthnCoreSettings).auth_type
+            if value is not None and value.fixed is None:
+                raise Undecided("AuthType is an expression")
+        kind = auth_type(self.plan)(None)  # type: ignore[arg-type]
+        return None if kind is None else kind.lower()
+
+    def auth_name(self) -> str | None:
+        """AuthName; an expression stands as its text."""
+        if self.old:
+            return self.folder(CoreFolder).auth_name
+        value = self.folder(AuthnCoreSettings).auth_name
+        return None if value is None else value.string.text if value.fixed is None else value.fixed
+
+    def lines(self, *families: str) -> str:
+        """The lines in force whose name begins with one of *families*, as normal text: what a provider without a model was told."""
+        found = {line.name: " ".join(line.args.split()) for layer in self.chain for line in layer.lines if line.name.startswith(families)}
+        return "; ".join(f"{name} {args}" for name, args in sorted(found.items()))
