@@ -6,18 +6,20 @@ Manual: mod/mod_access_compat.html.  A section's record replaces the outer one a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
-from whimbrel.errors import ConfigError
+from whimbrel.errors import ConfigError, Place
 from whimbrel.modules.auth_api import environment
 from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network
 from whimbrel.registry.module import Reads
+from whimbrel.registry.phases import Answer
 from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.decisions import NOT_ASKED, Decision, Watch, trail_of
 from whimbrel.request.record import Request
 
 R = TypeVar("R")
@@ -27,11 +29,13 @@ DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE = "deny,allow", "allow,deny", "
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One word of Allow or Deny: *kind* is all, ip, host, env or nenv; *methods* the mask of <Limit> (-1: all)."""
+    """One word of Allow or Deny: *kind* is all, ip, host, env or nenv; *methods* the mask of <Limit> (-1: all); *word* as written at *place*."""
 
     methods: int
     kind: str
     value: Any = None
+    word: str = ""
+    place: Place | None = None
 
 
 @dataclass(slots=True)
@@ -42,6 +46,7 @@ class AllowDenySettings:
     allows: list[Entry] = setting(make=list)
     denies: list[Entry] = setting(make=list)
     satisfy: dict[int, str] = setting(make=dict)
+    order_places: dict[int, Place | None] = setting(make=dict)
 
     def laid_over(self, base: AllowDenySettings) -> AllowDenySettings:
         """An inner section drops what outer ones said: httpd gives this record no merge."""
@@ -60,6 +65,7 @@ def set_order(cmd: Command, record: AllowDenySettings, words: list[str]) -> None
     if order not in (DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE):
         raise ConfigError("unknown order")
     record.order = by_method(cmd, record.order, order)
+    record.order_places = by_method(cmd, record.order_places, cmd.place)
 
 
 def add_entry(name: str) -> Callable[[Command, AllowDenySettings, list[str]], None]:
@@ -68,7 +74,8 @@ def add_entry(name: str) -> Callable[[Command, AllowDenySettings, list[str]], No
         if words[0].lower() != "from":
             raise ConfigError("allow and deny must be followed by 'from'")
         known = getattr(record, name)
-        setattr(record, name, [*([] if known is UNSET else known), entry(cmd, words[1])])
+        made = replace(entry(cmd, words[1]), word=words[1], place=cmd.place)
+        setattr(record, name, [*([] if known is UNSET else known), made])
 
     return apply
 
@@ -156,6 +163,45 @@ def _test(kind: str, values: list[Any]) -> tuple[Test | None, list[str]]:
     if kind == "nenv":
         return (lambda r: any(environment(r, name) is None for name in values)), []
     return None, values
+
+
+# telling ------------------------------------------------------------------------------------------
+async def told_lists(r: Request, record: AllowDenySettings) -> tuple[Decision, ...]:
+    """Order and the two lists in the order of evaluation, each with the entry that matched."""
+    number = r.method_number
+    order = record.order.get(number, DENY_THEN_ALLOW)
+    lists = [await _told_list(r, verb, entries) for verb, entries in (("Deny", record.denies), ("Allow", record.allows))]
+    place = record.order_places.get(number)
+    return (Decision(f"Order {order}", "applies", place), *(lists if order == DENY_THEN_ALLOW else reversed(lists)))
+
+
+async def _told_list(r: Request, verb: str, entries: list[Entry]) -> Decision:
+    told = []
+    for one in entries:
+        if not one.methods >> r.method_number & 1:
+            verdict = "about other methods"
+        else:
+            verdict = "matches" if await Entries([one]).has_waiting(r) else "does not match"
+        told.append(Decision(f"{verb} from {one.word}", verdict, one.place))
+        if verdict == "matches":
+            break
+    matched = bool(told) and told[-1].verdict == "matches"
+    rest = (Decision(f"{verb} from {one.word}", NOT_ASKED, one.place) for one in entries[len(told):])
+    return Decision(verb, "matches" if matched else "does not match", None, "", (*told, *rest))
+
+
+def told_check(record: AllowDenySettings, check: Callable[[Request], Any], watch: Watch | None, waits: bool) -> tuple[Any, bool]:
+    """*check* and whether it waits; with a *watch* it notes what `told_lists` finds before it decides."""
+    if watch is None:
+        return check, waits
+
+    async def telling(r: Request) -> Answer:
+        for decision in await told_lists(r, record):
+            trail_of(r).note(decision)
+        answer: Answer = await check(r) if waits else check(r)
+        return answer
+
+    return telling, True
 
 
 Denied = Callable[[Request], bool]

@@ -6,17 +6,19 @@ Results are httpd's enumerations (authn_status, authz_status).  A provider's `ma
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import CommandState
 from whimbrel.config.model import Layer
 from whimbrel.directives.command import Command
+from whimbrel.errors import Place
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.core.access22 import escape_quotes
 from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import setting
+from whimbrel.request.decisions import watching
 from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
@@ -50,10 +52,30 @@ class Authn:
 
 @dataclass(frozen=True, slots=True)
 class AuthnProvider:
-    """What a module registers under ("authn", NAME); *realms*: it knows hashes of user, realm and password."""
+    """What a module registers under ("authn", NAME); *realms*: it knows hashes of user, realm and password.  *name* and *place* are those of the
+    directive that asks for it."""
 
     make: Callable[[Scope], Authn]
     realms: bool = True
+    name: str = ""
+    place: Place | None = None
+
+
+_AUTHN_WORDS: Final = {AUTH_DENIED: "denied", AUTH_GRANTED: "granted", AUTH_USER_FOUND: "user found", AUTH_USER_NOT_FOUND: "user not found",
+                       AUTH_GENERAL_ERROR: "general error"}
+
+
+def ready_authn(scope: Scope, provider: AuthnProvider) -> Authn:
+    """The provider made for a merged configuration; a step of the decision tree where decisions are told."""
+    made, watch = provider.make(scope), watching(scope)
+    if watch is None:
+        return made
+    what = f"provider {provider.name or 'file'}"
+    password = watch.over(made.password, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result], ""))
+    if made.realm_hash is None:
+        return replace(made, password=password)
+    found = watch.over(made.realm_hash, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result[0]], ""))
+    return replace(made, password=password, realm_hash=found)
 
 
 CheckFn = Callable[[Request], int] | Callable[[Request], Awaitable[int]]

@@ -8,11 +8,12 @@ from __future__ import annotations
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
-from whimbrel.modules.allow_deny import AllowDenySettings, by_method, compile_denied, directives
+from whimbrel.modules.allow_deny import AllowDenySettings, by_method, compile_denied, directives, told_check
 from whimbrel.modules.auth_api import denied_path
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings
 from whimbrel.registry.module import Hook, Made, Module, Provider, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
+from whimbrel.request.decisions import watching
 from whimbrel.request.record import Request
 
 
@@ -51,7 +52,9 @@ def make_access(scope: Scope) -> Made:
     async def check_waiting(r: Request) -> Answer:
         return answer(r, await denied(r))
 
-    return Made(check_waiting if waits else lambda r: answer(r, denied(r)), reads, waits)
+    check = check_waiting if waits else lambda r: answer(r, denied(r))
+    fn, pausing = told_check(record, check, watching(scope), waits)
+    return Made(fn, reads, pausing)
 
 
 MODULE = Module(

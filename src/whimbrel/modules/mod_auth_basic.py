@@ -25,6 +25,7 @@ from whimbrel.modules.auth_api import (
     AuthnProvider,
     auth_name,
     auth_type,
+    ready_authn,
 )
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.setters import set_flag
@@ -113,7 +114,7 @@ def make_authenticate(scope: Scope) -> Made:
     """Find out who the client is and whether the password is right."""
     settings = scope.folder(AuthBasicSettings)
     kind, realm_of = auth_type(scope), auth_name(scope)
-    checks = [provider.make(scope) for provider in _providers(scope, settings)]
+    checks = [ready_authn(scope, provider) for provider in _providers(scope, settings)]
     reads = Reads.HEAD
     for check in checks:
         reads |= check.reads

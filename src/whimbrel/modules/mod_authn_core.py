@@ -6,7 +6,7 @@ Manual: mod/mod_authn_core.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
@@ -56,7 +56,7 @@ def find_provider(cmd: Command, name: str) -> AuthnProvider:
         if not without_behaviour(cmd, _ELSEWHERE.get(name)):
             raise ConfigError(f"Unknown Authn provider: {name}")
         return AuthnProvider(lambda scope: Authn(_unknown))
-    return found
+    return replace(found, name=name, place=cmd.place)
 
 
 # Providers of modules that may be loaded although they have no file here.

@@ -10,7 +10,7 @@ from typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.errors import ConfigError
-from whimbrel.modules.allow_deny import AllowDenySettings, compile_denied, directives
+from whimbrel.modules.allow_deny import AllowDenySettings, compile_denied, directives, told_check
 from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check
 from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.core.access22 import auth_required, satisfies
@@ -18,6 +18,7 @@ from whimbrel.modules.mod_authz_core.providers import expanded, require_text, re
 from whimbrel.modules.networks import BadAddress, Networks, numeric_address, parse_written
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
+from whimbrel.request.decisions import watching
 from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
@@ -88,7 +89,8 @@ def make_access22(scope: Scope) -> Made | None:
     """Order, Allow and Deny as 2.2 ran them; the log is silent where Satisfy Any and a Require line still may let the client in."""
     if not scope.dialect.access_in_core:
         return None
-    denied, reads, waits = compile_denied(scope.folder(AllowDenySettings))
+    record = scope.folder(AllowDenySettings)
+    denied, reads, waits = compile_denied(record)
 
     def answer(r: Request, refused: bool) -> Answer:
         if not refused:
@@ -100,7 +102,8 @@ def make_access22(scope: Scope) -> Made | None:
     async def check_waiting(r: Request) -> Answer:
         return answer(r, await denied(r))
 
-    return Made(check_waiting if waits else lambda r: answer(r, denied(r)), reads, waits)
+    fn, pausing = told_check(record, check_waiting if waits else lambda r: answer(r, denied(r)), watching(scope), waits)
+    return Made(fn, reads, pausing)
 
 
 MODULE = Module(

@@ -91,8 +91,12 @@ class World:
         """The plan of a server's own defaults, no section laid over them."""
         plan = self.roots.get(id(server))
         if plan is None:
-            plan = self.roots[id(server)] = Plan(self, server, (), server.defaults.records)
+            plan = self.roots[id(server)] = self.plan(server, (), server.defaults.records)
         return plan
+
+    def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
+        """A plan of this world."""
+        return Plan(self, server, layers, records)
 
     def forget(self) -> None:
         """Drop every plan: a .htaccess file has changed."""
@@ -104,6 +108,7 @@ class Plan:
     """One merged configuration; also the Scope that hook makers see."""
 
     __slots__ = ("_filled", "_plus", "_ready", "dialect", "layers", "notes", "records", "server_rec", "world")
+    access: Any = None  # what runs the access phases in the place of process.check_access
 
     def __init__(self, world: World, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> None:
         self.world, self.server_rec, self.layers, self.records = world, server, layers, records
@@ -121,7 +126,7 @@ class Plan:
             for kind, over in layer.records.items():
                 base = records.get(kind)
                 records[kind] = over if base is None else merge(base, over)
-            found = self._plus[layer] = Plan(self.world, self.server_rec, (*self.layers, layer), records)
+            found = self._plus[layer] = self.world.plan(self.server_rec, (*self.layers, layer), records)
         return found
 
     def folder(self, kind: type[S]) -> S:

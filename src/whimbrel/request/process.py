@@ -66,7 +66,8 @@ async def process(r: Request) -> Answer:
         answer = await run_phase(r, HEADER_PARSER)
         if answer not in (OK, DECLINED):
             return answer
-    answer = await _check_access(r)
+    access = r.plan.access
+    answer = await (check_access(r) if access is None else access(r))
     if answer != OK:
         if answer == 401:
             await run_phase(r, NOTE_AUTH_FAILURE)
@@ -113,7 +114,7 @@ async def _map_to_storage(r: Request) -> Answer:
     return OK
 
 
-async def _check_access(r: Request) -> Answer:
+async def check_access(r: Request) -> Answer:
     """Who may enter: host, user and both, as Satisfy says.  A request whose settings are its parent's was checked there."""
     for earlier in (r.prev, r.main):
         if earlier is not None and earlier.plan is r.plan and not (r.plan.dialect.access_in_core and _has_location(r.plan)):

@@ -13,7 +13,7 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.directives.words import words as split_words
-from whimbrel.errors import ConfigError
+from whimbrel.errors import ConfigError, Place
 from whimbrel.registry.module import Provider, Scope
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.record import Request
@@ -23,18 +23,20 @@ _METHODS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One Require line: the mask of methods it is about, its first word in lower case (quotes are part of it), the words after it."""
+    """One Require line: the mask of methods it is about, its first word in lower case (quotes are part of it), the words after it,
+    where it stands."""
 
     methods: int
     name: str
     words: tuple[str, ...]
+    place: Place | None = None
 
 
 def require(cmd: Command, record: CoreFolder, words: list[str]) -> None:
     """Require: keep the line with its methods."""
     parts = words[0].split(None, 1)
     rest = parts[1] if len(parts) > 1 else ""
-    line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)))
+    line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)), cmd.place)
     record.requires = [*([] if record.requires is UNSET else record.requires), line]
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, auth_name, auth_type, environment
+from whimbrel.modules.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    Authn,
+    auth_name,
+    auth_type,
+    environment,
+    ready_authn,
+)
 from whimbrel.modules.core.access22 import escape_quotes
 from whimbrel.modules.mod_auth_digest.clients import Client, Clients
 from whimbrel.modules.mod_auth_digest.header import (
@@ -55,7 +65,7 @@ class Digest:
         self.kind, self.realm_of = auth_type(scope), auth_name(scope)
         default = scope.provider("authn", "file")
         providers = self.settings.providers or ([default] if default is not None else [])
-        self.checks: list[Authn] = [provider.make(scope) for provider in providers]
+        self.checks: list[Authn] = [ready_authn(scope, provider) for provider in providers]
         self.counting = not self.old and (self.settings.count or self.settings.lifetime == 0)
 
     def concerns(self, r: Request) -> bool:

@@ -10,6 +10,7 @@ from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRA
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
+from whimbrel.request.decisions import Watch, watching
 from whimbrel.request.log import enabled
 from whimbrel.request.record import Request
 
@@ -24,9 +25,19 @@ def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> C
         inner = rule.provider.make(scope, rule.args, rule.parsed)
     else:
         inner = _container(rule.op, [compile_rule(child, scope, loud, rule.op) for child in rule.children])
-    if not rule.negate and not loud and rule.methods == -1:
-        return inner
-    return _wrapped(rule, inner, loud, GRANTED if parent == "and" else NEUTRAL)
+    if rule.negate or loud or rule.methods != -1:
+        inner = _wrapped(rule, inner, loud, GRANTED if parent == "and" else NEUTRAL)
+    watch = watching(scope)
+    return inner if watch is None else _told(rule, inner, watch)
+
+
+def _told(rule: Rule, check: Check, watch: Watch) -> Check:
+    """The check as a step of the decision tree."""
+    def tell(r: Request, result: int) -> tuple[str, str]:
+        return _WORDS[result], "" if rule.methods >> r.method_number & 1 else "about other methods"
+
+    parts = tuple((str(child).rstrip(), child.place) for child in rule.children)
+    return Check(watch.over(check.fn, check.waits, str(rule).rstrip(), rule.place, tell, parts), check.reads, check.waits)
 
 
 def _wrapped(rule: Rule, inner: Check, loud: bool, unconcerned: int) -> Check:

@@ -71,7 +71,7 @@ def require(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
     provider = find_provider(cmd, name)
     parsed = provider.parse(cmd, rest) if provider.parse is not None else None
     section = _section(record)
-    rule = Rule(name, rest, provider, parsed, negate, cmd.methods)
+    rule = Rule(name, rest, provider, parsed, negate, cmd.methods, place=cmd.place)
     if negate and section.op == "or":
         raise ConfigError(f"negative {cmd.name} directive has no effect in {section} directive")
     section.add(rule)
@@ -93,7 +93,7 @@ def container(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None
     if args:
         raise ConfigError(f"{cmd.name}> directive doesn't take additional arguments")
     op, negate = _CONTAINERS[cmd.name]
-    inner = Rule(op=op, negate=negate)
+    inner = Rule(op=op, negate=negate, place=cmd.place)
     outer, record.section = record.section, inner
     allowed, cmd.override = cmd.override, Where.OR_AUTHCFG
     cmd.execute(cmd.node.children, methods=cmd.methods & _LIMITED)

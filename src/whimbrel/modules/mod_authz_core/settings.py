@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from whimbrel.errors import Place
 from whimbrel.modules.auth_api import GRANTED, AuthzProvider, Check
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting
@@ -14,7 +15,7 @@ from whimbrel.registry.settings import UNSET, setting
 class Rule:
     """A Require line (*provider* set) or a container of rules (*op* "and" or "or").
 
-    *methods* is the mask of methods that the rule is about; *merged* marks what AuthMerging made.
+    *methods* is the mask of methods that the rule is about; *merged* marks what AuthMerging made; *place* is the line's.
     """
 
     name: str = ""
@@ -25,6 +26,7 @@ class Rule:
     methods: int = 0
     op: str = "or"
     merged: bool = False
+    place: Place | None = None
     children: list[Rule] = field(default_factory=list)
 
     def __str__(self) -> str:
