@@ -1,0 +1,101 @@
+"""The decision tree of a generated request against its plain answer: the same status, and a tree whose verdicts fit together."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, reject
+from hypothesis import strategies as st
+
+from tests.differential.ask import Request
+from tests.differential.guarded import guarded_requests, guarded_sites
+from tests.differential.site import MODULES, Site, documents, htaccess
+from tests.differential.test_same_answers import Clock, bounded
+from tests.unit.request.explaining import steps
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.load import load
+from whimbrel.config.options import LoadOptions
+from whimbrel.dialect import DIALECTS
+from whimbrel.errors import ConfigError, StartError
+from whimbrel.http.head import HeadLimits, HeadRules, read_head
+from whimbrel.modules import ALL
+from whimbrel.request.body import RequestBody
+from whimbrel.request.decisions import NOT_ASKED, Decision
+from whimbrel.request.engine import Engine
+from whimbrel.request.explain import Explained, Explainer
+from whimbrel.request.record import Connection
+from whimbrel.testing.standin import StandIn, completed
+from whimbrel.testing.wire import Client
+
+NO_USER = "denied (no authenticated user yet)"
+NEGATED = {"granted": "denied", "denied": "neutral", NO_USER: "neutral"}
+
+
+def loaded(site: Site, root: Path) -> Configuration:
+    """The configuration of *site* without a server; raises ConfigError or StartError where it is refused."""
+    documents(root)
+    htaccess(root, site.htaccess)
+    loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES)
+    head = f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\nTypesConfig mime.types\nDocumentRoot "{root}/htdocs"\n'
+    text = site.conf.replace("%ROOT%", str(root / "htdocs")).replace("%BASE%", str(root)).replace("%PORT%", "8080")
+    (root / "httpd.conf").write_text(head + text)
+    return load(LoadOptions(server_root=str(root), file=str(root / "httpd.conf")), ALL, DIALECTS["2.4"])
+
+
+def plain(configuration: Configuration, request: Request) -> int:
+    """The status of the answer."""
+    client = Client(Engine(configuration, StandIn()), Connection(request.source, 5000, "127.0.0.1", 8080))
+    return int(client.send(request.octets()).split(b" ", 2)[1])
+
+
+def explained(configuration: Configuration, request: Request) -> Explained:
+    """The same request explained."""
+    head = read_head(request.octets(), HeadLimits(), HeadRules())
+    assert head is not None
+    explainer = Explainer(configuration, StandIn())
+    told: Explained = completed(explainer.explain(Connection(request.source, 5000, "127.0.0.1", 8080), head, RequestBody(0)))
+    return told
+
+
+def folded(step: Decision) -> str:
+    """What a Require container must come to, from the verdicts of its rules (manual: RequireAll, RequireAny, RequireNone)."""
+    found = {child.verdict for child in step.children} - {NOT_ASKED, "neutral"}
+    every = step.what in ("<RequireAll>", "<RequireNotAll>", "AuthMerging All", "AuthMerging NotAll")
+    order = ("denied", NO_USER, "granted") if every else ("granted", NO_USER, "denied")
+    result = next((verdict for verdict in order if verdict in found), "neutral")
+    return NEGATED.get(result, result) if step.what.endswith(("None>", "NotAll>", "None", "NotAll")) else result
+
+
+def check_tree(root: Decision, status: int) -> None:
+    """The root says what the access phases answered, each container what its rules come to, and every asked line has a place."""
+    assert root.verdict == ("granted" if status == 0 else "denied")
+    for step in steps(root):
+        if step.what.startswith(("<Require", "AuthMerging ")) and step.verdict != NOT_ASKED and not step.detail:
+            if all(child.verdict != "general error" for child in step.children):
+                assert step.verdict == folded(step), step
+        if step.what.startswith("Require ") or " from " in step.what:
+            assert step.place is not None and step.place.line > 0, step
+
+
+told_clock = Clock()
+
+
+@bounded(60)
+@given(guarded_sites(), st.lists(guarded_requests(), min_size=3, max_size=8))
+def test_a_told_answer_is_the_plain_one(site: Site, questions: list[Request]) -> None:
+    if told_clock.over():
+        return
+    with tempfile.TemporaryDirectory(prefix="whimbrel-told-") as folder:
+        try:
+            configuration = loaded(site, Path(folder))
+        except (ConfigError, StartError):
+            reject()
+        for request in questions:
+            told = explained(configuration, request)
+            assert told.answer.request.status == plain(configuration, request), request
+            for one in told.requests:
+                assert one.status is not None and one.decision is not None
+                check_tree(one.decision, one.status)
+            if told.requests and told.requests[0].status:
+                assert told.answer.request.status == told.requests[0].status, request
