@@ -6,7 +6,7 @@ a comma, `overlay` puts one table before another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 Pair = tuple[str, str]
 
@@ -81,6 +81,15 @@ class Headers:
     def items(self) -> list[Pair]:
         """The entries in order, names as they were given."""
         return list(self._at.values())
+
+    def entries(self) -> Mapping[str, Pair]:
+        """The first entry of each name, by the name in lower case; not to be changed.  Further entries have keys that are no names."""
+        return self._at
+
+    @property
+    def unique(self) -> bool:
+        """Whether no name comes twice."""
+        return not self._more
 
     def names(self) -> list[str]:
         """The names of the entries in order; one may come twice."""

@@ -21,15 +21,17 @@ from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
 from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.body import RequestBody
+from whimbrel.request.books import KeptAnswers
 from whimbrel.request.die import die, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.error_log import ErrorLog
 from whimbrel.request.finish import finish, last_of
 from whimbrel.request.htaccess import Htaccess
-from whimbrel.request.kept import Kept, KeptAnswers, plain, repeat
+from whimbrel.request.kept import Kept, repeat
 from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.plan import Plan, World
 from whimbrel.request.process import invoke_handler, process, run_phase
+from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.routing import place_request
 
@@ -60,15 +62,16 @@ class Engine:
         self._writers: dict[int, tuple[Any, ...]] = {}
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
-    def quick(self, connection: Connection, head: bytes) -> Kept | None:
-        """The kept answer for these exact bytes of a request head, when it still holds."""
-        return self.kept.book(connection.local_ip, connection.local_port).find(connection, head)
+    def quick(self, connection: Connection, head: bytes, turn: int = -1) -> Kept | None:
+        """The kept answer for these exact bytes of a request head, when it still holds; files are looked at once in each *turn* (-1: always)."""
+        return self.kept.book(connection.local_ip, connection.local_port).find(connection, head, turn)
 
-    def alike(self, connection: Connection, head: Head) -> Kept | None:
-        """The kept answer for a head that differs from an earlier one in nothing that mattered, when it still holds."""
-        return self.kept.book(connection.local_ip, connection.local_port).find_parsed(connection, head) if plain(head) else None
+    def alike(self, connection: Connection, head: RawHead, turn: int = -1) -> Kept | None:
+        """The kept answer for a head that differs from an earlier one in nothing that mattered, when it still holds (see `quick`)."""
+        kept = self.kept.book(connection.local_ip, connection.local_port).find_alike(connection, head)
+        return kept if kept is not None and kept.valid(connection, turn) else None
 
-    def repeated(self, kept: Kept, connection: Connection, head: Head | None = None) -> None:
+    def repeated(self, kept: Kept, connection: Connection, head: RawHead | None = None) -> None:
         """Write the log lines of one more use of a kept answer: for *head*, or for one that is its own to the byte."""
         repeat(kept, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
 
@@ -106,9 +109,19 @@ class Engine:
                     status = await invoke_handler(r)
         except BodyError as problem:
             reason = problem.reason
-            r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+            if reason.level:
+                r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
             return problem.status
         return OK if status == DONE else status
+
+    def unanswered(self, connection: Connection) -> None:
+        """A client has sent only a piece of a request line: it gets no answer, and 2.4 logs a 408 where it was the connection's first."""
+        if connection.served or not self.configuration.dialect.ah_codes:
+            return
+        r = Request(self, connection, self.main, self.world.root(self.main))
+        r.time, r.status, r.the_request = self.runtime.now(), 408, None
+        for fn, _waits in r.plan.ready(LOG_TRANSACTION).hooks:
+            fn(r)
 
     def finished(self, r: Request, count: int, answer: Answer) -> None:
         """The answer to *r* is out, *count* body bytes of it: log it, and keep it when that may be."""

@@ -1,139 +1,116 @@
-"""Finished answers that are kept: the same bytes asked again are answered again, as long as no file they came from has changed.
+"""Finished answers that are kept: what was asked before is answered again, as long as no file that the answer came from has changed.
 
 A kept answer is its head with slots (Date, the Keep-Alive count), its body and its events: access-log lines with slots for what differs per
-request, and the error-log lines to repeat.
+request, and the error-log lines to repeat.  Where it is found: request/books.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink
-from whimbrel.request.answer import DATE_BYTES, Answer, Framing
+from whimbrel.http.head import Head
+from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.files import Dependency, still_holds
+from whimbrel.request.log import LogLine
+from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection, Request
 
 if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
 
-MAX_BODY: Final = 256 * 1024
-MAX_BYTES: Final = 12 * 1024 * 1024
-MAX_ENTRIES: Final = 4096
-SETTLED: Final = 1_000_000_000  # nanoseconds: a file changed within the last second may change again unseen
-
-
 class KeptView:
-    """What the dynamic items of an access-log line may ask of a kept answer's request."""
+    """What the dynamic items of an access-log line may ask of a kept answer's request: *head* and *headers_in* are those of the present one."""
 
-    __slots__ = ("bytes_sent", "connection", "head_bytes", "request", "time")
+    __slots__ = ("bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
 
-    def __init__(self, request: Request, connection: Connection, time: float, bytes_sent: int, head_bytes: int) -> None:
-        self.request, self.connection, self.time = request, connection, time
-        self.bytes_sent, self.head_bytes = bytes_sent, head_bytes
+    def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
+        self.request, self.connection, self.time = kept.request, connection, time
+        self.head: Head | RawHead = kept.head if head is None else head
+        self.headers_in = self.head.headers
+        self.bytes_sent, self.head_bytes = kept.size, kept.head_size
+        self.prev = None
+        self.log_id = ""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.request, name)
 
 
-@dataclass(slots=True)
 class Kept:
     """One kept answer.
 
     *client* is the only address it holds for, None for all; *limit* the number of earlier requests on a connection from which on it does not
-    hold (its head says that the connection stays open).
+    hold (its head says that the connection stays open).  *steady*: within one second all its uses by one client have the same log lines, those
+    whose heads are *head* to the byte.
+
+    *turn* and *adders* are the server's notes: in the turn of its loop with that number the answer has been found to hold, *data* are its bytes and
+    *adders* write its log lines for the client *line_client*.
     """
 
-    request: Request
-    before: bytes
-    after: bytes
-    slot: tuple[bytes, bytes, int] | None  # what follows Date around the Keep-Alive count, and its start
-    body: bytes
-    close: bool
-    client: str | None
-    limit: int
-    notes: tuple[Dependency, ...]
-    writers: tuple[tuple[LogSink, Callable[[Any], bytes]], ...]
-    events: tuple[tuple[str, str, str, str], ...]
+    __slots__ = (
+        "adders", "after", "before", "body", "checked", "client", "close", "data", "date", "events", "head", "head_size", "limit", "line_client",
+        "line_second", "lines", "notes", "request", "size", "slot", "steady", "turn", "writers",
+    )
 
-    def valid(self, connection: Connection) -> bool:
-        """Whether it may answer a request on *connection*."""
-        return connection.served < self.limit and (self.client is None or self.client == connection.client_ip) and still_holds(self.notes)
+    def __init__(self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...]) -> None:
+        r = answer.request
+        self.request = r
+        self.head: Head | RawHead = head
+        self.before, self.after, self.body = answer.before, answer.after, body
+        self.slot = _slot(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
+        self.close = answer.close
+        self.client = r.connection.client_ip if r.files.client else None
+        self.limit = (r.server_conf(CoreServer).max_keep_alive if not answer.close else 0) or 1 << 60
+        self.notes: tuple[Dependency, ...] = tuple((path, follow, known) for (path, follow), known in r.files.notes.items())
+        self.writers = tuple((sink, line) for sink, line, _steady in writers)
+        self.events: tuple[LogLine, ...] = tuple(r.log_lines)
+        self.size, self.head_size = len(body), len(answer.before) + DATE_BYTES + len(answer.after)
+        self.steady = not self.events and all(steady for _sink, _line, steady in writers)
+        self.turn = self.checked = -1
+        self.date = self.data = b""
+        self.line_client, self.line_second = "", 0
+        self.lines: tuple[tuple[LogSink, bytes], ...] = ()
+        self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
+
+    def valid(self, connection: Connection, turn: int) -> bool:
+        """Whether it may answer a request on *connection*; files are looked at once in each *turn* of a server's loop (-1: always)."""
+        if connection.served >= self.limit or (self.client is not None and self.client != connection.client_ip):
+            return False
+        if turn < 0 or self.checked != turn:
+            if not still_holds(self.notes):
+                return False
+            self.checked = turn
+        return True
 
     def wire(self, connection: Connection, date: bytes) -> bytes:
         """Head and body as they go out."""
         if self.slot is None:
-            return b"%b%b%b%b" % (self.before, date, self.after, self.body)
+            if date != self.date or not self.data:
+                self.date, self.data = date, b"%b%b%b%b" % (self.before, date, self.after, self.body)
+            return self.data
         first, second, maximum = self.slot
         return b"%b%b%b%d%b%b" % (self.before, date, first, maximum - connection.served, second, self.body)
 
+    def for_head(self, head: RawHead) -> Kept:
+        """This answer for heads that are *head* to the byte."""
+        if self.head.raw == head.raw:
+            return self
+        made = object.__new__(Kept)
+        for name in Kept.__slots__:
+            setattr(made, name, getattr(self, name))
+        made.head, made.turn, made.line_second = head, -1, 0
+        return made
 
-class KeptAnswers:
-    """The kept answers of one engine, by listener address and the exact bytes of the request head; bounded in number and bytes.
-
-    Two generations: what was asked since the last change of generation survives the next.
-    """
-
-    __slots__ = ("_bytes", "old", "young")
-
-    def __init__(self) -> None:
-        self.young: dict[tuple[str, int, bytes], Kept] = {}
-        self.old: dict[tuple[str, int, bytes], Kept] = {}
-        self._bytes = 0
-
-    def find(self, connection: Connection, head: bytes) -> Kept | None:
-        """The kept answer for these bytes, if it still holds."""
-        key = (connection.local_ip, connection.local_port, head)
-        kept = self.young.get(key)
-        if kept is None:
-            kept = self.old.get(key)
-            if kept is None:
-                return None
-            self._put(key, kept)
-        return kept if kept.valid(connection) else None
-
-    def _put(self, key: tuple[str, int, bytes], kept: Kept) -> None:
-        self._bytes += len(kept.body) + 2048
-        if len(self.young) >= MAX_ENTRIES or self._bytes > MAX_BYTES:
-            self.old, self.young = self.young, {}
-            self._bytes = len(kept.body) + 2048
-        self.young[key] = kept
-
-    def clear(self) -> None:
-        """Drop everything."""
-        self.young, self.old, self._bytes = {}, {}, 0
-
-    def offer(self, head: bytes, answer: Answer, writers: tuple[Any, ...]) -> None:
-        """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest."""
-        r = answer.request
-        if not _keepable(r, answer):
-            return
-        body = b"".join(part for part in answer.parts if isinstance(part, bytes))
-        if len(body) > MAX_BODY:
-            return
-        notes = tuple((path, follow, known) for (path, follow), known in r.files.notes.items())
-        connection = r.connection
-        lines = tuple((w.sink, w.frozen(r)) for w in writers if w.applies(r))
-        limit = r.server_conf(CoreServer).max_keep_alive if not answer.close else 0
-        kept = Kept(
-            request=r, before=answer.before, after=answer.after, slot=_slot(r, answer.after), body=body, close=answer.close,
-            client=connection.client_ip if r.files.client else None, limit=limit or 1 << 60, notes=notes, writers=lines, events=tuple(r.log_lines),
-        )
-        self._put((connection.local_ip, connection.local_port, head), kept)
-
-
-def _keepable(r: Request, answer: Answer) -> bool:
-    if not r.keep or r.connection.ending or r.method_number != 0 or r.assbackwards:
-        return False
-    if answer.stream is not None or answer.framing is not Framing.LENGTH:
-        return False
-    if r.body_in.length != 0 or not all(isinstance(part, bytes) for part in answer.parts):
-        return False
-    if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
-        return False  # the connection has had its number of requests: others have not
-    return r.time * 1e9 - r.files.newest > SETTLED
+    def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
+        """The access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""
+        second, client = int(now), connection.client_ip
+        if second != self.line_second or client != self.line_client:
+            view = KeptView(self, connection, now, None)
+            self.lines = tuple((sink, line(view)) for sink, line in self.writers)
+            self.line_second, self.line_client = second, client
+        return self.lines
 
 
 def _slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
@@ -144,10 +121,14 @@ def _slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
     return (after[: at + 6], after[at + len(mark) - 2 :], r.keepalive_max + r.connection.served) if at >= 0 else None
 
 
-def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None]) -> None:
-    """Write the log lines of one more use of *kept*."""
-    view = KeptView(kept.request, connection, now, len(kept.body), len(kept.before) + DATE_BYTES + len(kept.after))
-    for sink, line in kept.writers:
-        runtime.write_log(sink, line(view))
-    for level, text, code, module in kept.events:
-        log(view, level, text, code, module)
+def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None], head: RawHead | None = None) -> None:
+    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own)."""
+    if kept.steady and head is None and not connection.user_ip and not connection.notes:
+        for sink, line in kept.log_lines(connection, now):
+            runtime.write_log(sink, line)
+        return
+    view = KeptView(kept, connection, now, head)
+    for event in kept.events:
+        log(view, event)
+    for sink, fill in kept.writers:
+        runtime.write_log(sink, fill(view))

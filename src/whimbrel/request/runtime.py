@@ -43,6 +43,9 @@ class Runtime(Protocol):
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Append *data* (whole lines) to a log; never raises."""
 
+    def log_adder(self, sink: LogSink) -> Callable[[bytes], None]:
+        """A quick way to append whole lines to a log to which something has just been written; good until the loop's turn is over."""
+
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""
 

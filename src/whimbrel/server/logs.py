@@ -193,6 +193,11 @@ class Logs:
             self._soon(self.turn_over)
         self._due.append(output)
 
+    def adder(self, sink: LogSink) -> Callable[[bytes], None]:
+        """A quick `write` for whole lines to one log, good until the end of the loop's turn in which something was written there."""
+        known = self._by_id.get(id(sink))
+        return (known[1] if known is not None else self._find(sink)).add
+
     def turn_over(self) -> None:
         """Write what this turn has logged."""
         due, self._due = self._due, []

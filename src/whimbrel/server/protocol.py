@@ -11,35 +11,44 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from time import time
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.head import Ending, Head, read_head
+from whimbrel.http.http2 import PREFACE
 from whimbrel.http.lines import Reason
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import RequestBody
+from whimbrel.request.kept import Kept
+from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection
 from whimbrel.server.answering import WRITE_AHEAD, Answering, State
+from whimbrel.server.patience import ReadPress, press
 from whimbrel.server.service import FOREVER, Service
+
+if TYPE_CHECKING:
+    from whimbrel.server.http2 import Http2Connection
 
 MAX_AHEAD: Final = 64 * 1024          # bytes that a client may send beyond the request that is being answered
 MAX_BODY_AHEAD: Final = 256 * 1024    # bytes of a body that wait for their reader
 MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body for which the connection is kept
+SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
+SWITCHED: Final = "switched-to"       # a note that core's protocols.py leaves
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class HttpProtocol(Answering):
     """See the module."""
 
-    __slots__ = ("_body", "_buffer", "_discarded", "_expects", "_head", "_parser", "_reading", "_seen")
+    __slots__ = ("_body", "_buffer", "_discarded", "_exact", "_expects", "_got", "_head", "_parser", "_press", "_reading", "_seen", "_spoiled")
 
     def __init__(self, service: Service) -> None:
         super().__init__(service)
         self._buffer = b""
-        self._seen = self._discarded = 0
-        self._expects = False
+        self._seen = self._discarded = self._got = 0
+        self._expects = self._spoiled = False
         self._reading = True
+        self._press: ReadPress | None = None
         self._head: Head | None = None
         self._body: RequestBody | None = None
         self._parser: ChunkedBody | LengthBody | None = None
@@ -50,9 +59,13 @@ class HttpProtocol(Answering):
         client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self.connection = Connection(_plain(client[0]), client[1], _plain(local[0]), local[1], ident=self.service.accepted)
         self._manners = self.service.manners(self.connection.local_ip, self.connection.local_port)
+        self._exact = {} if self._manners.announces else self._book()
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
         self.service.enter(self)
         self._wait(self._manners.timeout)
+
+    def _book(self) -> dict[bytes, Kept]:
+        return self.service.engine.kept.book(self.connection.local_ip, self.connection.local_port).exact
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.connection.aborted = self.connection.aborted or self._state is not State.LINGER
@@ -87,6 +100,10 @@ class HttpProtocol(Answering):
         if self._state is State.READY and not self._paused:
             if self._buffer:
                 self._buffer += data
+            elif ((kept := self._exact.get(data)) is not None and kept.turn == self.service.turn
+                  and kept.line_client == self.connection.client_ip and self.connection.served < kept.limit):
+                self._once_more(kept)
+                return
             else:
                 done = self._quick(data)
                 if done == len(data):
@@ -98,7 +115,7 @@ class HttpProtocol(Answering):
 
     def _arrived(self, data: bytes) -> None:
         """Bytes that come while an answer is made or sent, or after the last one."""
-        if self._state is State.LINGER:
+        if self._state is State.LINGER or self._spoiled:
             return
         self._buffer += data
         if self._parser is not None and not self._expects:
@@ -117,13 +134,40 @@ class HttpProtocol(Answering):
             self.transport.resume_reading()
 
     # the fast road ----------------------------------------------------------------------------
+    def _once_more(self, kept: Kept) -> None:
+        """Answer with what this turn of the loop has already answered to the same client and the same bytes (see `_remember`)."""
+        service, connection = self.service, self.connection
+        for add, line in kept.adders:
+            add(line)
+        connection.served += 1
+        service.requests += 1
+        service.sent += kept.size
+        self.transport.write(kept.data)
+        if not self._paused:
+            self.deadline = service.clock + self._manners.keep_alive
+        if kept.close:
+            self._end()
+
+    def _remember(self, kept: Kept) -> None:
+        """Let *kept* be used without further questions until the end of this turn of the loop, where all its uses have the same bytes and lines.
+
+        What changes on disk meanwhile is seen by the next turn: a fraction of a millisecond later.
+        """
+        service, connection = self.service, self.connection
+        if kept.steady and kept.slot is None and not connection.user_ip and not connection.notes:
+            adder = service.engine.runtime.log_adder
+            kept.adders = tuple((adder(sink), line) for sink, line in kept.lines)
+            kept.line_client = connection.client_ip
+            kept.turn = service.turn
+
     def _quick(self, data: bytes) -> int:
         """Answer what was kept for the heads at the front of *data*; how many bytes of it are done."""
         service, connection = self.service, self.connection
-        if service.draining:
+        if service.draining or (self._manners.announces and not connection.served):
             return 0
+        service.begin_turn()
         engine, size = service.engine, len(data)
-        quick = engine.quick
+        quick, limits, turn = engine.quick, self._manners.limits, service.turn
         done = 0
         out: list[bytes] = []
         closes = False
@@ -131,19 +175,27 @@ class HttpProtocol(Answering):
             end = data.find(b"\r\n\r\n", done) + 4
             if end < 4:
                 break
-            kept = quick(connection, data if end == size and not done else data[done:end])
+            piece = data if end == size and not done else data[done:end]
+            kept, head = quick(connection, piece, turn), None
             if kept is None:
-                break
-            now = time()
-            date = service.date if service.second - 1.0 <= now < service.second else service.renew_date(now)
-            out.append(kept.wire(connection, date))
-            engine.repeated(kept, connection)
+                if len(piece) > limits.plain:
+                    break
+                head = RawHead(piece)
+                if 0 < limits.fields < len(head.lines) - 3:
+                    break
+                kept = engine.alike(connection, head, turn)
+                if kept is None:
+                    break
+            out.append(kept.wire(connection, service.date))
+            engine.repeated(kept, connection, head)
             connection.served += 1
             service.requests += 1
-            service.sent += len(kept.body)
+            service.sent += kept.size
             closes = kept.close
             done = end
         if out:
+            if kept is not None and len(out) == 1 and head is None:
+                self._remember(kept)
             self.transport.write(out[0] if len(out) == 1 else b"".join(out))
             if not self._paused:
                 self.deadline = service.clock + self._manners.keep_alive
@@ -167,19 +219,42 @@ class HttpProtocol(Answering):
     def _next(self) -> bool:
         """Answer the head at the front of the buffer; False when it is not complete."""
         data = self._buffer
+        if self._manners.direct and data[:3] == b"PRI" and not self.connection.served and PREFACE.startswith(data[:len(PREFACE)]):
+            if len(data) >= len(PREFACE):
+                self._hand_over().start(data)
+            return False
         if not self._seen:
             done = self._quick(data)
             if done:
                 self._buffer = data[done:]
                 return True
-            self._wait(self._manners.timeout)
         manners = self._manners
         head = read_head(data, manners.limits, manners.rules, seen=self._seen)
         if head is None:
             self._seen = len(data)
+            self._be_patient(len(data))
             return False
         self._begin(head)
         return True
+
+    def _hand_over(self) -> Http2Connection:
+        """What the rest of the connection is for."""
+        from whimbrel.server.http2 import Http2Connection  # needs an optional package
+
+        self._state, self._buffer, self.deadline = State.LINGER, b"", FOREVER
+        self.service.connections.discard(self)
+        made = Http2Connection(self.service, self.transport, self.connection, self._manners, self._manners.http2)
+        self.transport.set_protocol(made)
+        return made
+
+    def _send(self, answer: Answer) -> None:
+        if answer.request.status == 101 and self._head is not None and self.connection.notes.pop(SWITCHED, ""):
+            self.transport.write(SWITCHING)
+            answer.sent(0)
+            head, rest = self._head, self._buffer
+            self._hand_over().start_upgraded(head, rest)
+        else:
+            super()._send(answer)
 
     def _last_head(self, ending: Ending) -> None:
         """No more bytes will come: what there is of a head counts."""
@@ -188,8 +263,18 @@ class HttpProtocol(Answering):
         if head is not None:
             self._begin(head)
 
+    def _be_patient(self, count: int) -> None:
+        """Wait for more of a head or a body of which *count* bytes are there: for TimeOut, and no longer than RequestReadTimeout lets it take."""
+        manners = self._manners
+        self._wait(manners.timeout)
+        if manners.reading is not None:
+            if self._press is None:
+                self._press = press(manners.reading, body=self._state is not State.READY)
+            self.deadline = min(self.deadline, self._press.due(count) - self.service.period)
+
     def _begin(self, head: Head) -> None:
-        self._seen = 0
+        self._seen = self._got = 0
+        self._press = None
         self._buffer = self._buffer[head.end:]
         self.connection.ending = self.service.draining
         self._state = State.BUSY
@@ -235,7 +320,7 @@ class HttpProtocol(Answering):
             self._expects = self._head.expect_continue = False
             self.transport.write(CONTINUE)
             self._feed()
-        self._wait(self._manners.timeout)
+        self._be_patient(self._got)
         self._go_on_reading()
 
     def _feed(self) -> None:
@@ -244,8 +329,9 @@ class HttpProtocol(Answering):
         if parser is None or not data:
             return
         self._buffer = b""
+        self._got += len(data)
         if self.deadline != FOREVER:
-            self._wait(self._manners.timeout)
+            self._be_patient(self._got)
         try:
             piece = parser.feed(data)
         except BodyError as problem:
@@ -283,7 +369,7 @@ class HttpProtocol(Answering):
             self._body.fail(failure)
         if self._state is State.DISCARD:
             self._end()
-        self._eof = True
+        self._spoiled = True
 
     def _truncated(self) -> None:
         try:
@@ -294,12 +380,12 @@ class HttpProtocol(Answering):
 
     # between requests -------------------------------------------------------------------------
     def _answered(self) -> None:
-        if self._eof and not self._buffer:
+        if self._spoiled or (self._eof and not self._buffer):
             self._end()
         elif self._parser is not None:
             self._state = State.DISCARD
             self._discarded = 0
-            self._wait(self._manners.timeout)
+            self._be_patient(self._got)
             self._go_on_reading()
             self._feed()
         else:
@@ -311,6 +397,8 @@ class HttpProtocol(Answering):
             self._end()
             return
         self._state = State.READY
+        if not self._exact:
+            self._exact = self._book()
         self._head = self._body = self._task = None
         if not self._paused:
             self._wait(self._manners.keep_alive)
@@ -323,16 +411,22 @@ class HttpProtocol(Answering):
     # ends -------------------------------------------------------------------------------------
     def expire(self) -> None:
         """Timeouts: an idle connection is closed without a word, a client that stopped sending its request is answered."""
+        late, self._press = self._press, None
         self.deadline = FOREVER
         if self._paused or self._file is not None or self._state is State.LINGER:
             self.transport.abort()
-        elif self._state is State.DISCARD:
+            return
+        manners = self._manners
+        if late is not None and late.over():
+            self.service.engine.log_connection(self.connection, manners.server, late.line(manners.rules.version22))
+        if self._state is State.DISCARD:
             self._end()
         elif self._state is State.BUSY:
-            self._spoil(_unreadable(408, "(70007)The timeout specified has expired"))
+            self._spoil(_unreadable(400 if manners.rules.version22 else 408, "(70007)The timeout specified has expired"))
         elif self._buffer:
             self._last_head(Ending.TIMEOUT)
             if self._state is State.READY:
+                self.service.engine.unanswered(self.connection)
                 self._end()
         else:
             self._end()
@@ -365,4 +459,4 @@ def _plain(address: str) -> str:
 
 
 def _unreadable(status: int, cause: str) -> BodyError:
-    return BodyError(status, Reason("info", "AH01590", "Error reading/parsing chunk  ", cause))
+    return BodyError(status, Reason("", "", "", cause))

@@ -26,6 +26,7 @@ class ServerRuntime:
         self.scoreboard: Scoreboard = NoScoreboard()
         self._pool: ThreadPoolExecutor | None = None
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
+        self.log_adder: Callable[[LogSink], Callable[[bytes], None]] = logs.adder
         self.now: Callable[[], float] = time.time
         self.born()
 

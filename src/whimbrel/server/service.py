@@ -13,6 +13,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.config.model import Server
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import HeadLimits, HeadRules
+from whimbrel.modules.mod_reqtimeout import ReadLimits
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
 
@@ -27,6 +28,11 @@ class Manners:
     rules: HeadRules
     timeout: float
     keep_alive: float
+    server: Server
+    reading: ReadLimits | None = None  # RequestReadTimeout, where mod_reqtimeout is loaded
+    announces: bool = False  # the first answer of a connection may name other protocols: it is not one of a kept kind
+    http2: Any = None        # mod_http2's settings, where HTTP/2 can be spoken
+    direct: bool = False     # a connection may begin with it
 
 
 class Expiring(ABC):
@@ -71,6 +77,7 @@ class Service:
         self.on_accept: Callable[[], None] = lambda: None
         self.accepted = self.requests = self.sent = 0
         self.clock = monotonic()
+        self.turn, self.now, self._turn_noted = 0, 0.0, False
         self.second = 0.0
         self.date = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -90,16 +97,36 @@ class Service:
         now = time()
         return self.date if self.second - 1.0 <= now < self.second else self.renew_date(now)
 
+    def begin_turn(self) -> None:
+        """Called where a turn of the loop does something that holds for the rest of it: `turn` is its number, `now` its time."""
+        if not self._turn_noted:
+            self._turn_noted = True
+            self.now = now = time()
+            if not self.second - 1.0 <= now < self.second:
+                self.renew_date(now)
+            self.loop.call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        self.turn += 1
+        self._turn_noted = False
+
     def _period(self) -> float:
         shortest = 4.0
         for server in self.engine.configuration.servers():
             core = server.conf(CoreServer)
-            shortest = min([shortest, *(t for t in (core.timeout, core.keep_alive_timeout) if t > 0)])
+            reading = self._reading(server)
+            phases = (reading.header.first, reading.body.first) if reading is not None else ()
+            shortest = min([shortest, *(t for t in (core.timeout, core.keep_alive_timeout, *phases) if t > 0)])
         return max(0.02, shortest / 4)
+
+    def _reading(self, server: Server) -> ReadLimits | None:
+        ask = self.engine.configuration.provider("reqtimeout", "limits")
+        return ask(self.engine.configuration, server) if ask is not None else None
 
     def _tick(self) -> None:
         self.clock = now = monotonic()
-        for one in [c for c in self.connections if c.deadline <= now]:
+        late = now - self.period  # a deadline was counted from a tick that may have been that old
+        for one in [c for c in self.connections if c.deadline <= late]:
             one.expire()
         self.on_tick()
         self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
@@ -123,12 +150,15 @@ class Service:
     def drain(self) -> None:
         """Let every connection end after what it is doing."""
         self.draining = True
+        self.turn += 1
         for one in list(self.connections):
             one.drain()
 
     def stop(self) -> None:
         """Close every connection that is not at work; the others end with their answers."""
         self.draining = self.stopping = True
+        self.turn += 1
+        self.turn += 1
         for one in list(self.connections):
             one.close_now()
 
@@ -137,9 +167,14 @@ class Service:
         key = (address, port)
         found = self._manners.get(key)
         if found is None:
-            core = self._default(address, port).conf(CoreServer)
+            server = self._default(address, port)
+            core = server.conf(CoreServer)
+            configuration = self.engine.configuration
+            ask = configuration.provider("http2", "settings")
+            http2 = ask(configuration, server) if ask is not None else None
             found = self._manners[key] = Manners(
-                head_limits(core), head_rules(core, self.engine.configuration), core.timeout, core.keep_alive_timeout)
+                head_limits(core), head_rules(core, configuration), core.timeout, core.keep_alive_timeout, server, self._reading(server),
+                bool(core.protocols), http2, http2 is not None and http2.direct is not False and "h2c" in core.protocols)
         return found
 
     def _default(self, address: str, port: int) -> Server:

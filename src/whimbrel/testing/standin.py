@@ -33,6 +33,10 @@ class StandIn:
         kind = "|" if sink.piped else "syslog:" if sink.syslog else ""
         self.logs.setdefault(kind + sink.target, []).append(data)
 
+    def log_adder(self, sink: LogSink) -> Callable[[bytes], None]:
+        """See Runtime.log_adder."""
+        return lambda data: self.write_log(sink, data)
+
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run at once: tests need no thread."""
         return work()

@@ -12,6 +12,7 @@ from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart, RequestBody
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
+from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection
 
 __all__ = ["Client", "HeadLimits", "HeadRules"]
@@ -52,12 +53,17 @@ class Client:
         out = b""
         while not self.closed:
             end = self.buffer.find(b"\r\n\r\n") + 4
-            kept = self.engine.quick(self.connection, self.buffer[:end]) if end > 3 else None
+            if end < 4:
+                break
+            head, kept = None, self.engine.quick(self.connection, self.buffer[:end])
+            if kept is None and end <= self.limits.plain:
+                head = RawHead(self.buffer[:end])
+                kept = None if 0 < self.limits.fields < len(head.lines) - 3 else self.engine.alike(self.connection, head)
             if kept is None:
                 break
             self.buffer = self.buffer[end:]
             out += kept.wire(self.connection, self.engine.http_date(self.engine.runtime.now()).encode())
-            self.engine.repeated(kept, self.connection)
+            self.engine.repeated(kept, self.connection, head)
             self.connection.served += 1
             self.closed = kept.close
         return out

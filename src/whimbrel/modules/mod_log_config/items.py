@@ -22,13 +22,17 @@ ItemFn = Callable[[Any, str], "str | None"]
 
 @dataclass(frozen=True, slots=True)
 class ItemKind:
-    """One letter.  *original*: it looks at the request as it came in, not at what internal redirects made of it; *dynamic*: its text may
-    differ between two requests that a kept answer serves."""
+    """One letter.
+
+    *original*: it looks at the request as it came in, not at what internal redirects made of it.  *dynamic*: its text may differ between two
+    requests that a kept answer serves; *steady*: not between those of one client within one second whose heads are the same.
+    """
 
     fn: ItemFn
     original: bool = False
     dynamic: bool = False
     versions: Versions = Versions.BOTH
+    steady: bool = False
 
 
 def _escaped(value: str | None) -> str | None:
@@ -195,8 +199,13 @@ def connection_state(r: Any, _argument: str) -> str | None:
 
 
 def nothing(_r: Any, _argument: str) -> str | None:
-    """%l (nobody asks identd), %L (lines of the error log have no id) and %^FB without LogIOTrackTTFB."""
+    """%l (nobody asks identd) and %^FB without LogIOTrackTTFB."""
     return None
+
+
+def log_id(r: Any, argument: str) -> str | None:
+    """%L: what the error log calls the request, %{c}L the connection, where it has said something about them."""
+    return (r.connection.log_id if argument == "c" else r.log_id) or None
 
 
 def trailer(r: Any, argument: str) -> str | None:
@@ -207,15 +216,16 @@ def trailer(r: Any, argument: str) -> str | None:
 _Q = ItemKind
 _24 = Versions.V24
 KINDS: Final[dict[str, ItemKind]] = {
-    "h": _Q(remote_host, dynamic=True), "a": _Q(remote_address, dynamic=True), "A": _Q(lambda r, _a: r.connection.local_ip),
+    "h": _Q(remote_host, dynamic=True, steady=True), "a": _Q(remote_address, dynamic=True, steady=True), "A": _Q(lambda r, _a: r.connection.local_ip),
     "l": _Q(nothing), "u": _Q(remote_user), "t": _Q(request_time, dynamic=True), "T": _Q(duration, original=True, dynamic=True),
     "D": _Q(duration_micros, original=True, dynamic=True), "r": _Q(request_line, original=True), "f": _Q(lambda r, _a: _escaped(r.filename)),
     "U": _Q(lambda r, _a: _escaped(r.uri), original=True), "q": _Q(query), "m": _Q(lambda r, _a: _escaped(r.method)),
-    "H": _Q(lambda r, _a: _escaped(r.protocol)), "s": _Q(status, original=True), "b": _Q(common_bytes, dynamic=True),
-    "B": _Q(lambda r, _a: str(r.bytes_sent), dynamic=True), "i": _Q(field_in), "o": _Q(field_out), "C": _Q(cookie),
+    "H": _Q(lambda r, _a: _escaped(r.protocol)), "s": _Q(status, original=True), "b": _Q(common_bytes, dynamic=True, steady=True),
+    "B": _Q(lambda r, _a: str(r.bytes_sent), dynamic=True, steady=True), "i": _Q(field_in, dynamic=True, steady=True), "o": _Q(field_out),
+    "C": _Q(cookie, dynamic=True, steady=True),
     "n": _Q(lambda r, a: _escaped(r.notes.get(a))), "e": _Q(lambda r, a: _escaped(r.env.get(a))),
     "v": _Q(lambda r, _a: _escaped(r.server.name)), "V": _Q(lambda r, _a: _escaped(server_name(r))), "p": _Q(port, dynamic=True), "P": _Q(process),
     "X": _Q(connection_state, dynamic=True), "k": _Q(lambda r, _a: str(r.connection.served), dynamic=True),
-    "R": _Q(lambda r, _a: _escaped(r.handler)), "L": _Q(nothing, versions=_24),
+    "R": _Q(lambda r, _a: _escaped(r.handler)), "L": _Q(log_id, original=True, dynamic=True, versions=_24),
     "^ti": _Q(trailer), "^to": _Q(trailer), "^FB": _Q(nothing, versions=_24),
 }

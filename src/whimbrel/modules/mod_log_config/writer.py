@@ -23,12 +23,16 @@ _HEAD = re.compile(r"[!<>]|\d+|\{[^}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """One item: *fn* gets the original request or the final one; *statuses* are those for which alone (or, *negated*, not) it is written."""
+    """One item: *fn* gets the original request or the final one; *statuses* are those for which alone (or, *negated*, not) it is written.
+
+    *dynamic* and *steady* as in ItemKind.
+    """
 
     fn: ItemFn
     argument: str = ""
     original: bool = False
     dynamic: bool = False
+    steady: bool = False
     statuses: frozenset[int] = frozenset()
     negated: bool = False
 
@@ -103,7 +107,8 @@ def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
             original = mark == "<"
         else:
             statuses.add(int(mark))
-    return LogItem(kind.fn, argument, original, kind.dynamic, frozenset(statuses), negated), found.end()
+    steady = kind.steady or (kind.fn is request_time and not argument)
+    return LogItem(kind.fn, argument, original, kind.dynamic, steady, frozenset(statuses), negated), found.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +209,21 @@ class LogWriter:
             return self._second(final)
         return item.text(original, final)
 
-    def frozen(self, r: Any) -> Callable[[Any], bytes]:
-        """Evaluate what is the same for every use of a kept answer; the function fills the rest from its argument (a view of a request)."""
+    def frozen(self, r: Any) -> tuple[Callable[[Any], bytes], bool]:
+        """Evaluate what is the same for every use of a kept answer; the function fills the rest from its argument (a view of a request).
+
+        The second value says that all the rest is steady.
+        """
         original, final = first_request(r), last_request(r)
-        template, slots = "", []
+        template, slots, steady = "", [], True
         for item in self.items:
             if isinstance(item, LogItem) and item.dynamic and not _left_out(item, final):
                 template += "%s"
                 slots.append(self._slot(item))
+                steady = steady and item.steady
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
-        return _filler(template + "\n", tuple(slots))
+        return _filler(template + "\n", tuple(slots)), steady
 
     def _slot(self, item: LogItem) -> Slot:
         """The function that fills one slot; the frequent items have quick ones."""

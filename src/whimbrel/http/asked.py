@@ -1,0 +1,105 @@
+"""Request fields that remember which of them were asked for: what an answer depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from whimbrel.http.headers import Headers, Pair
+
+
+class AskedHeaders(Headers):
+    """The fields of one request.
+
+    *asked* are the lower-case names that were looked up, there or not.  *whole* says that this is not all: the table was gone through as a whole, or
+    changed, so that whoever looked at it may depend on any field.
+    """
+
+    __slots__ = ("asked", "whole")
+
+    def __init__(self, of: Headers) -> None:
+        """Take over the entries of *of*, which must not be changed afterwards."""
+        self._at, self._more = of._at, of._more
+        self.asked: set[str] = set()
+        self.whole = False
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """See Headers.get."""
+        low = name.lower()
+        self.asked.add(low)
+        found = self._at.get(low)
+        return default if found is None else found[1]
+
+    def get_all(self, name: str) -> list[str]:
+        """See Headers.get_all."""
+        self.asked.add(name.lower())
+        return super().get_all(name)
+
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, str):
+            self.asked.add(name.lower())
+        return super().__contains__(name)
+
+    # as a whole -----------------------------------------------------------------------------------------------------------------------------------
+    def items(self) -> list[Pair]:
+        """See Headers.items."""
+        self.whole = True
+        return super().items()
+
+    def names(self) -> list[str]:
+        """See Headers.names."""
+        self.whole = True
+        return super().names()
+
+    def __iter__(self) -> Iterator[Pair]:
+        self.whole = True
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.whole = True
+        return super().__len__()
+
+    def copy(self) -> Headers:
+        """See Headers.copy; the copy remembers nothing."""
+        self.whole = True
+        return super().copy()
+
+    def overlay(self, over: Headers) -> Headers:
+        """See Headers.overlay."""
+        self.whole = True
+        return super().overlay(over)
+
+    # changes --------------------------------------------------------------------------------------------------------------------------------------
+    def set(self, name: str, value: str) -> None:
+        """See Headers.set."""
+        self.whole = True
+        super().set(name, value)
+
+    def add(self, name: str, value: str) -> None:
+        """See Headers.add."""
+        self.whole = True
+        super().add(name, value)
+
+    def unset(self, name: str) -> None:
+        """See Headers.unset."""
+        self.whole = True
+        super().unset(name)
+
+    def merge(self, name: str, value: str) -> None:
+        """See Headers.merge."""
+        self.whole = True
+        super().merge(name, value)
+
+    def clear(self) -> None:
+        """See Headers.clear."""
+        self.whole = True
+        super().clear()
+
+    def extend(self, pairs: Iterable[Pair]) -> None:
+        """See Headers.extend."""
+        self.whole = True
+        super().extend(pairs)
+
+    def compress(self) -> None:
+        """See Headers.compress."""
+        self.whole = True
+        super().compress()

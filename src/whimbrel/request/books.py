@@ -1,0 +1,179 @@
+"""Where kept answers are found, on two levels: by the exact bytes of a head, and behind that by its request line and the fields that mattered.
+
+Which fields mattered is what was asked of the request's fields while the answer was made (http/asked.py): clients that differ in others, as real ones
+do with every cookie, find the same answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from whimbrel.config.core import CoreServer
+from whimbrel.http.asked import AskedHeaders
+from whimbrel.http.head import Head
+from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.kept import Kept
+from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Key, RawHead
+from whimbrel.request.record import Connection, Request
+
+MAX_BODY: Final = 512 * 1024
+MAX_BYTES: Final = 12 * 1024 * 1024   # of each of the two generations
+MAX_ENTRIES: Final = 4096
+MAX_LINES: Final = 4096               # request lines whose fields are known
+MAX_FIELDS: Final = 32                # fields that one request line's answers may depend on
+MAX_SETS: Final = 64                  # different sets of such fields
+SETTLED: Final = 1_000_000_000  # nanoseconds: a file changed within the last second may change again unseen
+
+
+class KeptAnswers:
+    """The kept answers of one engine: one `Book` for each address that it listens on."""
+
+    __slots__ = ("_books",)
+
+    def __init__(self) -> None:
+        self._books: dict[tuple[str, int], Book] = {}
+
+    def book(self, address: str, port: int) -> Book:
+        """The answers kept for requests to one of the server's addresses."""
+        found = self._books.get((address, port))
+        if found is None:
+            found = self._books[address, port] = Book()
+        return found
+
+    def clear(self) -> None:
+        """Drop everything."""
+        for book in self._books.values():
+            book.clear()
+
+    def offer(self, head: Head, answer: Answer, writers: tuple[Any, ...]) -> None:
+        """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest."""
+        r = answer.request
+        if not _keepable(r, answer):
+            return
+        body = b"".join(part for part in answer.parts if isinstance(part, bytes))
+        if len(body) > MAX_BODY:
+            return
+        lines = tuple((w.sink, *w.frozen(r)) for w in writers if w.applies(r))
+        connection = r.connection
+        self.book(connection.local_ip, connection.local_port).put(Kept(answer, head, body, lines), head, r.headers_in)
+
+
+class Book:
+    """The kept answers for one address; bounded in number and bytes.
+
+    Of each level there are two generations: what was asked since the last change of generation survives the next.  `exact` is the young one of the
+    first level; a head gets there when its bytes come a second time, so that clients whose heads all differ push nothing out.
+    """
+
+    __slots__ = ("_bytes", "_exact_bytes", "_lines", "_old", "_old_exact", "_seen", "_sets", "_young", "exact")
+
+    def __init__(self) -> None:
+        self.exact: dict[bytes, Kept] = {}
+        self._sets: dict[frozenset[str], FieldSet] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop everything; `exact` stays the same object."""
+        self.exact.clear()
+        self._old_exact: dict[bytes, Kept] = {}
+        self._young: dict[Key, Kept] = {}
+        self._old: dict[Key, Kept] = {}
+        self._lines: dict[bytes, FieldSet] = {}
+        self._seen: set[int] = set()
+        self._bytes = self._exact_bytes = 0
+
+    def find(self, connection: Connection, head: bytes, turn: int) -> Kept | None:
+        """The kept answer for the exact bytes of a head, if it still holds."""
+        kept = self.exact.get(head)
+        if kept is None:
+            kept = self._old_exact.get(head)
+            if kept is None:
+                return None
+            self._put_exact(head, kept)
+        if kept.valid(connection, turn):
+            return kept
+        self.exact.pop(head, None)
+        self._old_exact.pop(head, None)
+        return None
+
+    def find_alike(self, connection: Connection, head: RawHead) -> Kept | None:
+        """The kept answer for a head that differs from an earlier one in nothing that mattered; the caller asks whether it still holds."""
+        fields = self._lines.get(head.lines[0])
+        key = fields.key(head.lines, connection.client_ip) if fields is not None else None
+        if key is None:
+            return None
+        kept = self._young.get(key)
+        if kept is None:
+            kept = self._old.get(key)
+            if kept is None:
+                return None
+            self._put(key, kept)
+        mark = hash(head.raw)
+        if mark in self._seen:
+            self._put_exact(head.raw, kept.for_head(head))
+        else:
+            if len(self._seen) >= MAX_ENTRIES:
+                self._seen.clear()
+            self._seen.add(mark)
+        return kept
+
+    def put(self, kept: Kept, head: Head, asked: Any) -> None:
+        """Keep an answer to *head*; *asked* are the request's fields with what was asked of them."""
+        key = self._key(kept, head, asked)
+        if key is None:
+            self._put_exact(head.raw, kept)
+        else:
+            self._put(key, kept)
+
+    def _key(self, kept: Kept, head: Head, asked: Any) -> Key | None:
+        """Under what other heads find the answer; None where they can't."""
+        if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) > MAX_FIELDS or not plain(head):
+            return None
+        lines = RawHead(head.raw).lines
+        names = frozenset({*asked.asked, BY_CLIENT} if kept.client is not None else asked.asked)
+        known = self._lines.get(lines[0])
+        if known is None or not names <= known.names:
+            if known is not None:
+                names |= known.names
+            known = self._sets.get(names)
+            if known is None:
+                if len(self._sets) >= MAX_SETS:
+                    self._sets.clear()
+                known = self._sets[names] = FieldSet(names)
+            if len(self._lines) >= MAX_LINES:
+                self._lines.clear()
+            self._lines[lines[0]] = known
+        return known.key(lines, kept.request.connection.client_ip)
+
+    def _put(self, key: Key, kept: Kept) -> None:
+        self._bytes += kept.size + 2048
+        if len(self._young) >= MAX_ENTRIES or self._bytes > MAX_BYTES:
+            self._old, self._young = self._young, {}
+            self._bytes = kept.size + 2048
+        self._young[key] = kept
+
+    def _put_exact(self, head: bytes, kept: Kept) -> None:
+        self._exact_bytes += kept.size + 2048
+        if len(self.exact) >= MAX_ENTRIES or self._exact_bytes > MAX_BYTES:
+            self._old_exact = self.exact.copy()
+            self.exact.clear()
+            self._exact_bytes = kept.size + 2048
+        self.exact[head] = kept
+
+
+def plain(head: Head) -> bool:
+    """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation, no field twice."""
+    return not (head.error is not None or head.notes or head.close or head.chunked or head.length or head.length_bad or head.expect_continue
+                or head.url is not None) and head.headers.unique
+
+
+def _keepable(r: Request, answer: Answer) -> bool:
+    if not r.keep or r.connection.ending or r.method_number != 0 or r.assbackwards:
+        return False
+    if answer.stream is not None or answer.framing is not Framing.LENGTH:
+        return False
+    if r.body_in.length != 0 or not all(isinstance(part, bytes) for part in answer.parts):
+        return False
+    if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
+        return False  # the connection has had its number of requests: others have not
+    return r.time * 1e9 - r.files.newest > SETTLED

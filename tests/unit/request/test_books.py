@@ -1,0 +1,162 @@
+"""Kept answers found by what mattered: each mutation of one input, asked twice, gets what a fresh engine gives."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from whimbrel.config.load import load
+from whimbrel.config.options import LoadOptions
+from whimbrel.dialect import V24
+from whimbrel.modules import ALL
+from whimbrel.request.books import MAX_ENTRIES
+from whimbrel.request.engine import Engine
+from whimbrel.request.raw_head import RawHead
+from whimbrel.request.record import Connection
+from whimbrel.testing.standin import StandIn
+from whimbrel.testing.wire import Client
+
+MODULES = ("mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers negotiation rewrite alias "
+           "log_config").split()
+CONF = """
+ServerName localhost
+Listen 127.0.0.1:8080
+DocumentRoot "@/htdocs"
+LogFormat "%h %>s %b %{User-Agent}i %{cookie}i %{agent}e %{Referer}i" short
+CustomLog logs/access_log short
+SetEnvIf User-Agent Evil evil=1
+BrowserMatch "^Moz(.*)" agent=$1
+<Directory "@">
+    AllowOverride All
+    Options +MultiViews +FollowSymLinks
+    Require all granted
+    Header set X-Evil yes env=evil
+    Header set X-Lang "expr=%{HTTP:Accept-Language}"
+</Directory>
+<Directory "@/htdocs/near">
+    Require ip 127.0.0.1
+    Require env evil
+</Directory>
+<Directory "@/htdocs/members">
+    AuthType Basic
+    AuthName Zone
+    AuthUserFile conf/users
+    Require valid-user
+</Directory>
+<Location /echo.txt>
+    Header echo ^X-
+</Location>
+<Location /set.txt>
+    RequestHeader set X-Own %{agent}e
+    Header set X-Seen "expr=%{req:X-Own}"
+</Location>
+RewriteEngine On
+RewriteCond %{HTTP_COOKIE} theme=dark
+RewriteRule ^/themed.txt$ /dark.txt
+"""
+FIELDS = [
+    "", "User-Agent: Evil", "User-Agent: Mozilla/5.0", "User-Agent: Mozilla/6.0", "Cookie: theme=dark", "Cookie: theme=light", "cookie: theme=dark; a=b",
+    "Accept: text/html", "Accept: text/plain;q=0.1", "Accept-Language: de", "Accept-Language: en", "Accept-Encoding: gzip", "Accept-Encoding: identity",
+    "Connection: close", "Connection: keep-alive", "Range: bytes=0-2", "range: bytes=0-2", "If-None-Match: *", "If-None-Match: \"x\"",
+    "If-Modified-Since: Sun, 13 Sep 2020 12:26:40 GMT", "If-Modified-Since: Sun, 13 Sep 2020 12:26:39 GMT", "If-Match: \"x\"", "If-Range: \"x\"",
+    "Authorization: Basic YWxpY2U6d29uZGVy", "Authorization: Basic YWxpY2U6bm8=", "X-A: 1", "X-A: 2", "X-Own: mine", "Expect: 100-continue",
+    "Expect: x", "Content-Length: 0", "Content-Length: x", "Transfer-Encoding: x", "Host: other", "Referer: http://a/", "Bad Name: x", "Folded: a\r\n b",
+    "Upgrade: h2c", "Via: 1.1 x", "A: \x01", "If-Unmodified-Since: Sun, 13 Sep 2020 12:26:39 GMT", "User-Agent : Evil",
+]
+PATHS = ["/a.txt", "/", "/page", "/near/a.txt", "/members/a.txt", "/nope", "/echo.txt", "/set.txt", "/themed.txt", "/near"]
+OLD = 1_600_000_000
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("books")
+    for name in ("index.html", "a.txt", "near/a.txt", "members/a.txt", "page.txt.de", "page.txt.en", "echo.txt", "set.txt", "themed.txt", "dark.txt"):
+        path = found / "htdocs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"page {name}\n")
+        os.utime(path, (OLD, OLD))
+    (found / "conf").mkdir()
+    (found / "logs").mkdir()
+    (found / "conf/users").write_text("alice:{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=\n")
+    (found / "conf/mime.types").write_text("text/html html\ntext/plain txt\n")
+    loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES)
+    (found / "conf/httpd.conf").write_text(loads + "AddLanguage de .de\nAddLanguage en .en\n" + CONF.replace("@", str(found)))
+    for path in found.rglob("*"):
+        os.utime(path, (OLD, OLD))
+    return found
+
+
+def engine(root: Path) -> Engine:
+    return Engine(load(LoadOptions(server_root=str(root)), ALL, V24), StandIn())
+
+
+def ask(serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET") -> tuple[str, list[str]]:
+    """The answer and the access-log lines of one request on a connection of its own, without its dates."""
+    runtime = serving.runtime
+    assert isinstance(runtime, StandIn)
+    log = next((lines for name, lines in runtime.logs.items() if name.endswith("access_log")), [])
+    before = len(log)
+    client = Client(serving, Connection(source, 5000, "127.0.0.1", 8080))
+    lines = "".join(f"{field}\r\n" for field in fields if field)
+    answer = client.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode("latin-1")).decode("latin-1")
+    log = next((lines for name, lines in runtime.logs.items() if name.endswith("access_log")), [])
+    return re.sub(r"Date: [^\r]*", "Date: -", answer), [line.decode("latin-1") for line in log[before:]]
+
+
+def unkept(serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET") -> tuple[str, list[str]]:
+    """`ask` where nothing is kept."""
+    serving.kept.clear()
+    return ask(serving, path, fields, source, method)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_each_field_alone_gets_its_own_answer(root: Path, path: str) -> None:
+    serving = engine(root)
+    other = engine(root)
+    fresh = {(field, source): unkept(other, path, [field], source) for field in FIELDS for source in ("127.0.0.1", "127.0.0.2")}
+    for _ in range(3):
+        for (field, source), expected in fresh.items():
+            assert ask(serving, path, [field], source) == expected, (field, source)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_fields_in_any_company(root: Path, seed: int) -> None:
+    """Questions of several fields in random order: nothing that an earlier one left behind shows in a later answer."""
+    chance = random.Random(seed)
+    serving, other = engine(root), engine(root)
+    for _ in range(100):
+        path, method = chance.choice(PATHS), chance.choice(["GET", "GET", "GET", "HEAD"])
+        fields = chance.sample(FIELDS, chance.randrange(5))
+        assert ask(serving, path, fields, method=method) == unkept(other, path, fields, method=method), (path, fields)
+
+
+def test_what_does_not_matter_finds_the_kept_answer(root: Path) -> None:
+    serving = engine(root)
+    ask(serving, "/a.txt", ["X-B: first", "Cookie: a=1"])
+    head = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nCookie: a=2\r\nX-C: other\r\n\r\n"
+    assert serving.alike(Connection("127.0.0.9", 5000, "127.0.0.1", 8080), RawHead(head)) is not None
+
+
+def test_what_matters_does_not(root: Path) -> None:
+    serving = engine(root)
+    ask(serving, "/a.txt", ["User-Agent: Mozilla/5.0"])
+    for line in (b"User-Agent: Evil", b"Range: bytes=0-1", b"Host: other", b"Bad Name: x"):
+        head = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n%b\r\n\r\n" % line
+        assert serving.alike(Connection("127.0.0.9", 5000, "127.0.0.1", 8080), RawHead(head)) is None
+
+
+def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
+    serving = engine(root)
+    first = b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    connection = Connection("127.0.0.1", 5000, "127.0.0.1", 8080)
+    for _ in range(3):
+        ask(serving, "/dark.txt", [])
+    assert serving.quick(connection, first) is not None
+    for number in itertools.islice(itertools.count(), 3 * MAX_ENTRIES):
+        serving.alike(connection, RawHead(b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\nCookie: n=%d\r\n\r\n" % number))
+    assert serving.quick(connection, first) is not None
