@@ -22,7 +22,8 @@ from whimbrel.modules.auth_api import (
     storing,
 )
 from whimbrel.modules.auth_files import Verifier
-from whimbrel.modules.mod_dbd import DatabaseError, ask, environment_name
+from whimbrel.modules.dbd_drivers import DatabaseError
+from whimbrel.modules.mod_dbd import ask, environment_name
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request

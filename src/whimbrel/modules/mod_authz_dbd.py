@@ -13,8 +13,9 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, Check
+from whimbrel.modules.dbd_drivers import DatabaseError
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
-from whimbrel.modules.mod_dbd import DatabaseError, ask
+from whimbrel.modules.mod_dbd import ask
 from whimbrel.modules.setters import set_flag
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting

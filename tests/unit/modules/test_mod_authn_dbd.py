@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.access import MODULES, Site
 
-from whimbrel.modules import mod_dbd
+from whimbrel.modules import dbd_drivers
 from whimbrel.modules.mod_dbd import environment_name
 
 AREA = ("DBDriver sqlite3\nDBDParams @DOCROOT@/../conf/u.db\n<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbd\n"
@@ -59,7 +59,7 @@ def test_a_file_that_is_none_lets_nobody_in(tmp_path: Path, content: bytes | Non
 
 
 def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mod_dbd, "_LONGEST", 0.05)
+    monkeypatch.setattr(dbd_drivers, "_LONGEST", 0.05)
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c WHERE x = %s || 'no'"
     site = site_of(tmp_path, f"AuthDBDUserPWQuery \"{endless}\"\nRequire valid-user\n")
     assert (site.status(user="alice:wonder"), site.codes()) == (500, ["AH01656"])

@@ -1,0 +1,421 @@
+"""mod_auth_form (2.4): logins by a form, kept in a session.
+
+Manual: mod/mod_auth_form.html.  A request is let in by what its session holds, or, where it is a POST of a login form, by that; a login that was
+sent to the page itself may carry the request that it came in between: method, media type and body.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.catalogue.checks.numbers import strtol
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.errors import ConfigError
+from whimbrel.expr.errors import EvalError
+from whimbrel.http.url import escape_uri
+from whimbrel.modules import mod_session
+from whimbrel.modules.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_NOT_FOUND,
+    Authn,
+    AuthnCoreSettings,
+    AuthnProvider,
+    auth_name,
+    auth_type,
+)
+from whimbrel.modules.form_data import read_form
+from whimbrel.modules.mod_authn_core import find_provider
+from whimbrel.modules.mod_request import ready_body
+from whimbrel.modules.setters import set_flag, set_text
+from whimbrel.octets import raw, text
+from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, Answer
+from whimbrel.registry.settings import UNSET, setting
+from whimbrel.request.expressions import Template, read_string
+from whimbrel.request.record import Request
+
+_MODULE = "auth_form"
+_LOGIN: Final = "form-login-handler"
+_LOGOUT: Final = "form-logout-handler"
+_REDIRECT: Final = "form-redirect-handler"
+
+
+@dataclass(slots=True)
+class AuthFormSettings:
+    """Per-directory settings: names of the form's fields, its greatest *size* in bytes, and where to go from here."""
+
+    providers: list[AuthnProvider] = setting(make=list)
+    authoritative: bool = setting(True)
+    site: str = setting("")
+    username: str = setting("httpd_username")
+    password: str = setting("httpd_password")
+    location: str = setting("httpd_location")
+    method: str = setting("httpd_method")
+    mimetype: str = setting("httpd_mimetype")
+    body: str = setting("httpd_body")
+    size: int = setting(8192)
+    fake: bool = setting(False)
+    may_store: bool = setting(False)
+    required: Template | None = setting(None)
+    success: Template | None = setting(None)
+    logout: Template | None = setting(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a form or a session says; *site* is the session's proof of a login under AuthFormSitePassphrase."""
+
+    user: str
+    password: str
+    site: str | None = None
+    location: str | None = None
+    method: str | None = None
+    mimetype: str | None = None
+    body: str | None = None
+
+
+class Gate:
+    """Everything that one merged configuration says about logins."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.conf = scope.folder(AuthFormSettings)
+        self.kind, self.realm_of = auth_type(scope), auth_name(scope)
+        default = scope.provider("authn", "file")
+        chosen = self.conf.providers or ([default] if default is not None else [])
+        self.checks: list[Authn] = [provider.make(scope) for provider in chosen]
+        self.loads = scope.provider("session", "load") is not None
+
+    # who it is ------------------------------------------------------------------------------------
+    async def session(self, r: Request) -> mod_session.Session | None:
+        """The request's session, None without mod_session or where it is off."""
+        return await mod_session.load(r) if self.loads else None
+
+    async def known(self, r: Request, realm: str) -> Login | None:
+        """What an earlier request of this one, or the session, knows of a login."""
+        notes = mod_session.first_request(r).notes
+        user, password = notes.get(f"{realm}-user"), notes.get(f"{realm}-pw")
+        if user and password:
+            r.user = user
+            return Login(user, password)
+        session = await self.session(r)
+        if session is None:
+            return None
+        user, password = session.get(f"{realm}-user"), session.get(f"{realm}-pw")
+        r.user = user if user is not None else r.user
+        return None if user is None or password is None else Login(user, password, session.get(f"{realm}-site"))
+
+    async def sent(self, r: Request, realm: str) -> Login | None:
+        """The login of the form; None (logged) without user or password."""
+        conf = self.conf
+        fields = await read_form(r, conf.size)
+        user, password = fields.get(conf.username), fields.get(conf.password)
+        for name, value, code in ((conf.username, user, "AH02982"), (conf.password, password, "AH02983")):
+            if value is None:
+                what = "username" if code == "AH02982" else "password"
+                line = f"form parsed, but {what} field '{name}' was missing or empty, unauthorized"
+                r.log("debug", line, code=code, module=_MODULE)
+                return None
+            r.user = user
+        location, method, kind, body = map(fields.get, (conf.location, conf.method, conf.mimetype, conf.body))
+        login = Login(user or "", password or "", None, location, method, kind, body)
+        notes = mod_session.first_request(r).notes
+        for key, given in (("user", user), ("pw", password), ("method", login.method), ("mimetype", login.mimetype)):
+            if given is not None:
+                notes[f"{realm}-{key}"] = given
+        return login
+
+    # whether it is right --------------------------------------------------------------------------
+    def of_site(self, login: Login) -> bool:
+        """Whether the session proves a login under the site's passphrase."""
+        return bool(self.conf.site) and login.site is not None and hmac.compare_digest(raw(login.site), raw(self.proof(login.user)))
+
+    def proof(self, user: str) -> str:
+        """What a session holds after a login under AuthFormSitePassphrase."""
+        return hashlib.md5(raw(f"{user}:{self.conf.site}"), usedforsecurity=False).hexdigest()
+
+    async def checked(self, r: Request, login: Login) -> Answer:
+        """OK where the providers know user and password, else the answer to refuse with."""
+        result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
+        if not self.checks:
+            r.log("error", "no authn provider configured", code="AH01806", module=_MODULE)
+        for check in self.checks:
+            result = await check.password(r, login.user, login.password)
+            if result != AUTH_USER_NOT_FOUND:
+                break
+        if result == AUTH_GRANTED:
+            return OK
+        if not self.conf.authoritative and result != AUTH_DENIED:
+            return DECLINED
+        if result == AUTH_DENIED:
+            line = f'user \'{login.user}\': authentication failure for "{r.uri}": password Mismatch'
+            r.log("error", line, code="AH01807", module=_MODULE)
+            return 401
+        if result == AUTH_USER_NOT_FOUND:
+            r.log("error", f"user '{login.user}' not found: {r.uri}", code="AH01808", module=_MODULE)
+            return 401
+        return 500
+
+    # what becomes of it ---------------------------------------------------------------------------
+    async def remember(self, r: Request, realm: str, login: Login | None) -> None:
+        """Put the login into the session, or (None) take it out."""
+        session = await self.session(r)
+        if session is not None:
+            session.set(f"{realm}-user", login.user if login else None)
+            session.set(f"{realm}-pw", login.password if login else None)
+            session.set(f"{realm}-site", self.proof(login.user) if login and self.conf.site else None)
+
+    def fake_basic(self, r: Request, login: Login) -> None:
+        """AuthFormFakeBasicAuth: an Authorization field for whatever lies behind this server."""
+        if self.conf.fake:
+            r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(f"{login.user}:{login.password}"))))
+
+
+def _led(r: Request, target: Template | None, status: int = 302) -> Answer | None:
+    """Send the client to *target*; None without one, 500 (logged) where it can't be evaluated."""
+    if target is None:
+        return None
+    try:
+        place = target.text(r, _MODULE)
+    except EvalError:
+        return 500
+    r.headers_out.set("Location", place)
+    return status
+
+
+# hooks --------------------------------------------------------------------------------------------
+def make_authenticate(scope: Scope) -> Made | None:
+    """Let in who has logged in, or logs in."""
+    written = scope.folder(AuthnCoreSettings).auth_type
+    if written is None or (written.fixed is not None and written.fixed.lower() != "form"):
+        return None
+    gate, reads = Gate(scope), Reads.HEAD
+    for check in gate.checks:
+        reads |= check.reads
+
+    async def authenticate(r: Request) -> Answer:
+        kind = gate.kind(r)
+        if kind is None or kind.lower() != "form":
+            return DECLINED
+        r.outside()
+        if r.proxy:
+            line = f"form auth cannot be used for proxy requests due to XSS risk, access denied: {r.uri}"
+            r.log("error", line, code="AH01809", module=_MODULE)
+            return 500
+        realm = gate.realm_of(r)
+        if not realm:
+            r.log("error", f"need AuthName: {r.uri}", code="AH01810", module=_MODULE)
+            return 500
+        r.auth_type = kind
+        answer = await _by_session(r, gate, realm)
+        if answer == OK:
+            return OK
+        if r.method == "POST" and r.main is None:
+            answer = await _by_form(r, gate, realm)
+        return _refused(r, gate.conf, answer)
+
+    return Made(authenticate, reads, waits=True)
+
+
+async def _by_session(r: Request, gate: Gate, realm: str) -> Answer:
+    login = await gate.known(r, realm)
+    if login is None:
+        return 401
+    answer = OK if gate.of_site(login) else await gate.checked(r, login)
+    if answer == OK:
+        gate.fake_basic(r, login)
+    return answer
+
+
+async def _by_form(r: Request, gate: Gate, realm: str) -> Answer:
+    login = await gate.sent(r, realm)
+    if login is None:
+        return 401
+    answer = await gate.checked(r, login)
+    if answer != OK:
+        _forget(r, realm)
+        return answer
+    gate.fake_basic(r, login)
+    await gate.remember(r, realm, login)
+    if login.location is not None:
+        r.headers_out.set("Location", login.location)
+        return 302
+    led = _led(r, gate.conf.success)
+    if led is not None:
+        return led
+    _resume(r, login)
+    return OK
+
+
+def _forget(r: Request, realm: str) -> None:
+    """What a wrong form said must not be tried again for the requests that this one leads to."""
+    notes = mod_session.first_request(r).notes
+    for key in ("user", "pw"):
+        notes.pop(f"{realm}-{key}", None)
+
+
+def _resume(r: Request, login: Login) -> None:
+    """Go on with the request that the login came in between: its body here, its method by way of a sub-request."""
+    whole = login.mimetype is not None and login.body is not None
+    body = raw(login.body or "") if whole else b""
+    if whole:
+        r.headers_in.set("Content-Type", login.mimetype or "")
+    r.headers_in.set("Content-Length", str(len(body)))
+    r.headers_in.unset("Transfer-Encoding")
+    r.body_in = ready_body(body)
+    if login.method is not None and login.method != r.method:
+        r.handler = _REDIRECT
+        if whole:
+            r.notes["auth_form-resumes"] = "1"
+
+
+def _refused(r: Request, conf: AuthFormSettings, answer: Answer) -> Answer:
+    """The answer to a request without a login: the login page where there is one, else no browser keeps what was sent."""
+    if answer != 401:
+        return answer
+    led = _led(r, conf.required)
+    if led is not None:
+        return led
+    if not conf.may_store:
+        r.headers_out.add("Cache-Control", "no-store")
+        r.err_headers_out.add("Cache-Control", "no-store")
+    return 401
+
+
+def make_login(scope: Scope) -> Made:
+    """form-login-handler: the target of login forms."""
+    gate = Gate(scope)
+
+    async def login_handler(r: Request) -> Answer:
+        if r.handler != _LOGIN:
+            return DECLINED
+        r.outside()
+        if r.method != "POST":
+            r.log("error", f"the {_LOGIN} only supports the POST method for {r.uri}", code="AH01811", module=_MODULE)
+            return 405
+        realm = gate.realm_of(r) or ""
+        login = await gate.sent(r, realm)
+        answer = 401 if login is None else await gate.checked(r, login)
+        if answer == OK and login is not None:
+            await gate.remember(r, realm, login)
+            if login.location is not None:
+                r.headers_out.set("Location", login.location)
+                return 302
+            led = _led(r, gate.conf.success)
+            return 200 if led is None else led
+        led = _led(r, gate.conf.required) if answer == 401 else None
+        return (401 if answer == DECLINED else answer) if led is None else led
+
+    return Made(login_handler, waits=True)
+
+
+def make_logout(scope: Scope) -> Made:
+    """form-logout-handler: the login goes out of the session."""
+    gate = Gate(scope)
+
+    async def logout_handler(r: Request) -> Answer:
+        if r.handler != _LOGOUT:
+            return DECLINED
+        r.outside()
+        await gate.remember(r, gate.realm_of(r) or "", None)
+        r.err_headers_out.add("Cache-Control", "no-store")
+        led = _led(r, gate.conf.logout, 307)
+        return 200 if led is None else led
+
+    return Made(logout_handler, waits=True)
+
+
+def make_redirect(scope: Scope) -> Made:
+    """form-redirect-handler: answer with the request that the login came in between."""
+    realm_of = auth_name(scope)
+
+    async def redirect_handler(r: Request) -> Answer:
+        if r.handler != _REDIRECT:
+            return DECLINED
+        r.outside()
+        notes, realm = mod_session.first_request(r).notes, realm_of(r) or ""
+        method, kind = notes.get(f"{realm}-method"), notes.get(f"{realm}-mimetype")
+        if method is None or kind is None or "auth_form-resumes" not in r.notes:
+            line = f"internal redirect requested but one or all of method, mimetype or body are NULL: {r.uri}"
+            r.log("error", line, code="AH01813", module=_MODULE)
+            return 500
+        line = f"internal redirect to method '{method}' and body mimetype '{kind}' for the uri: {r.uri}"
+        r.log("debug", line, code="AH01812", module=_MODULE)
+        sub = await r.engine.lookup_uri(r, escape_uri(r.uri), method)
+        if sub.status != 200:
+            return sub.status
+        return await r.engine.run_sub(sub)
+
+    return Made(redirect_handler, waits=True)
+
+
+# directives ---------------------------------------------------------------------------------------
+def add_provider(cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+    """AuthFormProvider."""
+    known = [] if record.providers is UNSET else record.providers
+    record.providers = [*known, find_provider(cmd, words[0])]
+
+
+def set_size(_cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+    """AuthFormSize BYTES."""
+    value, _, cut = strtol(words[0])
+    if cut or value < 0:
+        raise ConfigError("AuthCookieFormSize must be a size in bytes, or zero.")
+    record.size = value
+
+
+def set_place(field: str, what: str) -> Callable[[Command, AuthFormSettings, list[str]], None]:
+    """A setter that keeps a string expression."""
+    def apply(cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+        setattr(record, field, read_string(cmd, words[0], f"Could not parse {what} expression '{words[0]}'"))
+
+    return apply
+
+
+def _one(name: str, field: str, help: str) -> Directive[AuthFormSettings]:
+    return Directive(name=name, args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text(field), help=help)
+
+
+MODULE = Module(
+    name="auth_form_module", source="mod_auth_form.c", versions=Versions.V24, folder_settings=AuthFormSettings,
+    directives=(
+        Directive(name="AuthFormProvider", args=Args.ITERATE, where=Where.OR_AUTHCFG, apply=add_provider,
+                  help="specify the auth providers for a directory or location"),
+        _one("AuthFormUsername", "username", "The field of the login form carrying the username"),
+        _one("AuthFormPassword", "password", "The field of the login form carrying the password"),
+        _one("AuthFormLocation", "location", "The field of the login form carrying the URL to redirect on successful login."),
+        _one("AuthFormMethod", "method", "The field of the login form carrying the original request method."),
+        _one("AuthFormMimetype", "mimetype", "The field of the login form carrying the original request mimetype."),
+        _one("AuthFormBody", "body", "The field of the login form carrying the urlencoded original request body."),
+        Directive(name="AuthFormSize", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_size,
+                  help="Maximum size of body parsed by the form parser"),
+        Directive(name="AuthFormLoginRequiredLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("required", "login required"),
+                  help="If set, redirect the browser to this URL rather than return 401 Not Authorized."),
+        Directive(name="AuthFormLoginSuccessLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("success", "login success"),
+                  help="If set, redirect the browser to this URL when a login processed by the login handler is successful."),
+        Directive(name="AuthFormLogoutLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("logout", "logout required"),
+                  help="The URL of the logout successful page. An attempt to access an URL handled by the handler form-logout-handler will result in "
+                       "an redirect to this page after logout."),
+        _one("AuthFormSitePassphrase", "site", "If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
+             "user authentication check on every website hit, and is useful for high traffic sites."),
+        Directive(name="AuthFormAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"),
+                  help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module"),
+        Directive(name="AuthFormFakeBasicAuth", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("fake"),
+                  help="Set to 'On' to pass through authentication to the rest of the server as a basic authentication header."),
+        Directive(name="AuthFormDisableNoStore", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("may_store"),
+                  help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. This allows the browser to cache "
+                       "the credentials, but at the risk of it being possible for the login form to be resubmitted and revealed to the backend "
+                       "server through XSS. Use at own risk."),
+    ),
+    hooks=(
+        Hook(CHECK_USER_ID, make_authenticate, Order.MIDDLE), Hook(HANDLER, make_login, Order.MIDDLE), Hook(HANDLER, make_logout, Order.MIDDLE),
+        Hook(HANDLER, make_redirect, Order.MIDDLE),
+    ),
+)
