@@ -20,7 +20,8 @@ def test_names_are_noted_whether_there_or_not() -> None:
 
 @pytest.mark.parametrize("use", [
     lambda f: f.items(), lambda f: f.names(), list, len, lambda f: f.copy(), lambda f: f.overlay(Headers()), lambda f: f.set("A", "b"),
-    lambda f: f.add("A", "b"), lambda f: f.unset("A"), lambda f: f.merge("A", "b"), lambda f: f.clear(), lambda f: f.extend([]), lambda f: f.compress(),
+    lambda f: f.add("A", "b"), lambda f: f.unset("A"), lambda f: f.merge("A", "b"), lambda f: f.clear(), lambda f: f.extend([]),
+    lambda f: f.compress(),
 ])
 def test_looking_at_all_or_changing_anything_is_noted(use: Callable[[AskedHeaders], object]) -> None:
     fields = AskedHeaders(Headers(PAIRS))

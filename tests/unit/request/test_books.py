@@ -60,13 +60,14 @@ RewriteCond %{HTTP_COOKIE} theme=dark
 RewriteRule ^/themed.txt$ /dark.txt
 """
 FIELDS = [
-    "", "User-Agent: Evil", "User-Agent: Mozilla/5.0", "User-Agent: Mozilla/6.0", "Cookie: theme=dark", "Cookie: theme=light", "cookie: theme=dark; a=b",
-    "Accept: text/html", "Accept: text/plain;q=0.1", "Accept-Language: de", "Accept-Language: en", "Accept-Encoding: gzip", "Accept-Encoding: identity",
-    "Connection: close", "Connection: keep-alive", "Range: bytes=0-2", "range: bytes=0-2", "If-None-Match: *", "If-None-Match: \"x\"",
-    "If-Modified-Since: Sun, 13 Sep 2020 12:26:40 GMT", "If-Modified-Since: Sun, 13 Sep 2020 12:26:39 GMT", "If-Match: \"x\"", "If-Range: \"x\"",
-    "Authorization: Basic YWxpY2U6d29uZGVy", "Authorization: Basic YWxpY2U6bm8=", "X-A: 1", "X-A: 2", "X-Own: mine", "Expect: 100-continue",
-    "Expect: x", "Content-Length: 0", "Content-Length: x", "Transfer-Encoding: x", "Host: other", "Referer: http://a/", "Bad Name: x", "Folded: a\r\n b",
-    "Upgrade: h2c", "Via: 1.1 x", "A: \x01", "If-Unmodified-Since: Sun, 13 Sep 2020 12:26:39 GMT", "User-Agent : Evil",
+    "", "User-Agent: Evil", "User-Agent: Mozilla/5.0", "User-Agent: Mozilla/6.0", "Cookie: theme=dark", "Cookie: theme=light",
+    "cookie: theme=dark; a=b", "Accept: text/html", "Accept: text/plain;q=0.1", "Accept-Language: de", "Accept-Language: en",
+    "Accept-Encoding: gzip", "Accept-Encoding: identity", "Connection: close", "Connection: keep-alive", "Range: bytes=0-2", "range: bytes=0-2",
+    "If-None-Match: *", "If-None-Match: \"x\"", "If-Modified-Since: Sun, 13 Sep 2020 12:26:40 GMT",
+    "If-Modified-Since: Sun, 13 Sep 2020 12:26:39 GMT", "If-Match: \"x\"", "If-Range: \"x\"", "Authorization: Basic YWxpY2U6d29uZGVy",
+    "Authorization: Basic YWxpY2U6bm8=", "X-A: 1", "X-A: 2", "X-Own: mine", "Expect: 100-continue", "Expect: x", "Content-Length: 0",
+    "Content-Length: x", "Transfer-Encoding: x", "Host: other", "Referer: http://a/", "Bad Name: x", "Folded: a\r\n b", "Upgrade: h2c",
+    "Via: 1.1 x", "A: \x01", "If-Unmodified-Since: Sun, 13 Sep 2020 12:26:39 GMT", "User-Agent : Evil",
 ]
 PATHS = ["/a.txt", "/", "/page", "/near/a.txt", "/members/a.txt", "/nope", "/echo.txt", "/set.txt", "/themed.txt", "/near"]
 OLD = 1_600_000_000
