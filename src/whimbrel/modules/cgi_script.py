@@ -294,8 +294,10 @@ def _unreadable(script: Script, problem: BodyError) -> Answer:
     script.stop()
     r = script.r
     reason = problem.reason
-    r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
-    r.log("error", "Error reading request entity data", code="AH01225" if script.manner.module == "cgi" else "AH01270", module=script.manner.module)
+    if reason.level:
+        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+    code, module = "AH01225" if script.manner.module == "cgi" else "AH01270", script.manner.module
+    r.log("error", "Error reading request entity data", code=code, module=module, cause=reason.cause)
     return problem.status
 
 
