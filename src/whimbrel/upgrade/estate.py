@@ -146,7 +146,7 @@ class Estate:
     *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
     .htaccess files and fragments are in their `SourceFile`.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
     loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
-    and no section; each of them is in *unread* too.
+    and no section; each of them is in *unread* too.  *memo* holds what several rules need and one has worked out, by name.
     """
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:
@@ -158,6 +158,7 @@ class Estate:
         self.defines: set[str] = set()
         self.unread: list[Unread] = []
         self.broken: list[tuple[SourceFile, Broken]] = []
+        self.memo: dict[str, object] = {}
         self._by_name: dict[str, list[Statement]] = {}
 
     def add(self, statement: Statement) -> None:

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rules.access import c17_order_allow_deny
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (c17_order_allow_deny.RULE,)

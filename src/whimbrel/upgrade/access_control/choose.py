@@ -1,0 +1,319 @@
+"""Which form each section takes, so that every chain decides under 2.4 what it decided under 2.2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from whimbrel.access.decision import Counterexample, Decision, Space, Undecided, Verdict
+from whimbrel.access.decide import World, decide
+from whimbrel.access.layers import Layer, Line
+from whimbrel.access.atoms import Opaque
+from whimbrel.config.model import SectionKind
+from whimbrel.dialect import V22, V24
+from whimbrel.errors import ConfigError
+from whimbrel.upgrade.access_control import compat, native
+from whimbrel.upgrade.access_control.chains import Chain
+from whimbrel.upgrade.access_control.overrides import Override, admits
+from whimbrel.upgrade.access_control.sections import Unit, lines_of
+from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
+
+Lines = tuple[Line, ...]
+_ROUNDS: Final = 5
+_MOST_POSSIBLE: Final = 8
+_MOST_FORMS: Final = 60
+_NEUTRAL: Final = (Line("order", "deny,allow"),)
+_BROKEN: Final = native.BROKEN.text
+_LIMIT: Final = RECORD
+_AUTHCONFIG: Final = frozenset({"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"})
+
+
+@dataclass(slots=True, eq=False)
+class Written:
+    """What a section becomes: *control* are its lines about who gets in; *failing* are the chains that decide otherwise all the same."""
+
+    control: Lines
+    failing: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
+    possible: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
+
+
+class Solver:
+    """One estate's chains, and the decisions about them."""
+
+    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str, *, compat_first: bool = False) -> None:
+        self.units, self.chains, self.compat_first = [unit for unit in units if unit.lines], list(chains), compat_first
+        self.nested: dict[Unit, list[Unit]] = {}
+        for unit in units:
+            if unit.outer is not None and unit.htaccess:
+                self.nested.setdefault(unit.outer, []).append(unit)
+        self.space = Space()
+        self.old_modules = tuple(modules)
+        old = World(modules=self.old_modules, root=root)
+        self.old = old
+        self.new = World(modules=_new_modules(modules), root=root)
+        self.lines = {unit: lines_of(unit.lines) for unit in units}
+        self.kept = {unit: tuple(_kept(self.lines[unit])) for unit in units}
+        self.own = {unit: tuple(line for line in self.lines[unit] if line.name in CONTROL) for unit in units}
+        self._known: dict[tuple[str, tuple[Layer, ...]], Decision | None] = {}
+        self._before: dict[Chain, Decision | None] = {}
+        self.overrides = _overrides(chains)
+        self.ends = self._ends()
+
+    # decisions --------------------------------------------------------------------------------------
+    def before(self, chain: Chain) -> Decision | None:
+        """What 2.2 decides; None where that can't be said."""
+        if chain not in self._before:
+            if self._refused(chain, self.lines):
+                self._before[chain] = self._error("2.2")
+            else:
+                self._before[chain] = self._decided(V22.name, tuple(unit.layer(self.lines[unit]) for unit in chain.units))
+        return self._before[chain]
+
+    def after(self, chain: Chain, forms: dict[Unit, Lines]) -> Decision | None:
+        """What 2.4 decides with *forms*; None where it doesn't start."""
+        if self._refused(chain, forms):
+            return self._error("2.4")
+        return self._decided(V24.name, tuple(unit.layer(self.kept[unit] + forms[unit]) for unit in chain.units))
+
+    def _error(self, name: str) -> Decision:
+        return Decision(self.space, {Verdict.ERROR: self.space.true}, name)
+
+    def _decided(self, version: str, layers: tuple[Layer, ...]) -> Decision | None:
+        key = (version, layers)
+        if key not in self._known:
+            try:
+                found = decide(layers, V22 if version == V22.name else V24, self.old if version == V22.name else self.new, self.space)
+                self._known[key] = _with_errors(found)
+            except (ConfigError, Undecided):
+                self._known[key] = None
+        return self._known[key]
+
+    def _refused(self, chain: Chain, forms: Mapping[Unit, Lines]) -> bool:
+        """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
+        return any(refused((*self.kept[part], *forms.get(part, self.own[part])), override)
+                   for unit, override in chain.overrides for part in self._whole(unit))
+
+    def _whole(self, unit: Unit) -> Iterator[Unit]:
+        """A .htaccess file with the sections in it."""
+        yield unit
+        for inner in self.nested.get(unit, ()):
+            yield from self._whole(inner)
+
+    # order ------------------------------------------------------------------------------------------
+    def _ends(self) -> dict[Unit, list[Chain]]:
+        """The chains that end with each section; where none does, what leads up to it."""
+        ends: dict[Unit, list[Chain]] = {unit: [] for unit in self.units}
+        for chain in self.chains:
+            ends[chain.last].append(chain)
+        for chain in self.chains:
+            for at, unit in enumerate(chain.units[:-1]):
+                found = ends[unit]
+                if not found or found[0].url == "(prefix)":
+                    prefix = Chain(chain.units[:at + 1], "(prefix)", chain.path, False, tuple((u, o) for u, o in chain.overrides if u in chain.units[:at + 1]))
+                    if all(prefix.units != known.units for known in found):
+                        found.append(prefix)
+        return ends
+
+    def ordered(self) -> list[Unit]:
+        """The sections, each behind all that can stand before it in a chain."""
+        before: dict[Unit, dict[Unit, None]] = {unit: {} for unit in self.units}
+        for chain in self.chains:
+            for first, second in zip(chain.units, chain.units[1:], strict=False):
+                before[second][first] = None
+        done: dict[Unit, None] = {}
+        for unit in self.units:
+            _visit(unit, before, done, set())
+        return list(done)
+
+    # search -----------------------------------------------------------------------------------------
+    def solve(self) -> dict[Unit, Written]:
+        """A form for every section."""
+        forced: set[Unit] = set(self.units) if self.compat_first else set()
+        best: dict[Unit, Written] = {}
+        order = self.ordered()
+        for _ in range(_ROUNDS):
+            found = self._attempt(order, forced)
+            if not best or _failures(found) < _failures(best):
+                best = found
+            more = {u for written in found.values() for chain, _ in written.failing for u in chain.units} - forced
+            if not more:
+                break
+            forced |= more
+        return best
+
+    def _attempt(self, order: list[Unit], forced: set[Unit]) -> dict[Unit, Written]:
+        forms: dict[Unit, Lines] = {}
+        found: dict[Unit, Written] = {}
+        for unit in order:
+            found[unit] = self._best(unit, forms, unit in forced)
+            forms[unit] = found[unit].control
+        return found
+
+    def _best(self, unit: Unit, forms: dict[Unit, Lines], forced: bool) -> Written:
+        best: Written | None = None
+        for index, control in enumerate(dict.fromkeys(self._candidates(unit, forms, forced))):
+            if index > _MOST_FORMS:
+                break
+            written = self._tested(unit, control, forms, best)
+            if written is None:
+                continue
+            if not written.failing and not written.possible:
+                return written
+            if best is None or _weight(written) < _weight(best):
+                best = written
+        return best or Written(self.own[unit], [(chain, None) for chain in self.ends[unit]])
+
+    def _tested(self, unit: Unit, control: Lines, forms: dict[Unit, Lines], best: Written | None) -> Written | None:
+        """*control* on all chains that end with the section; None where it is no better than *best*."""
+        forms = {**forms, unit: control}
+        written = Written(control)
+        possible = 0
+        for chain in self.ends[unit]:
+            if not chain.sure:
+                possible += 1
+                if possible > _MOST_POSSIBLE or written.failing:
+                    break
+            differs, example = self._differs(chain, forms)
+            if differs:
+                (written.failing if chain.sure else written.possible).append((chain, example))
+            if best is not None and len(written.failing) > len(best.failing):
+                return None
+        return written
+
+    def _differs(self, chain: Chain, forms: dict[Unit, Lines]) -> tuple[bool, Counterexample | None]:
+        before, after = self.before(chain), self.after(chain, forms)
+        if before is None:
+            return False, None
+        if after is None:
+            return True, None
+        example = before.difference(after)
+        return example is not None, example
+
+    # proposals --------------------------------------------------------------------------------------
+    def _candidates(self, unit: Unit, forms: dict[Unit, Lines], forced: bool) -> Iterator[Lines]:
+        own = self.own[unit]
+        chains = self._chains_of(unit)
+        if not own or not says(own, RECORD | {"satisfy"}) or (forced and not says(own, {"satisfy"})):
+            yield own
+        sources = [self._compat(unit, chains), self._native(unit, chains, forms)]
+        for source in sources if forced else reversed(sources):
+            for lines in source:
+                if self._admitted(unit, lines):
+                    yield lines
+        yield own
+
+    def _chains_of(self, unit: Unit) -> list[list[Lines]]:
+        ends = self.ends[unit]
+        return [[self.lines[u] for u in chain.units] for chain in [c for c in ends if c.sure] or ends][:6] or [[self.lines[unit]]]
+
+    def _admitted(self, unit: Unit, lines: Lines) -> bool:
+        if not unit.htaccess:
+            return True
+        if native.BROKEN.text in _texts(lines):
+            return False  # files are not read by expressions there
+        holder = unit.outer or unit
+        while holder.kind is not SectionKind.HTACCESS and holder.outer is not None:
+            holder = holder.outer
+        return not any(refused(lines, override) for override in self.overrides.get(holder, ()))
+
+    def _native(self, unit: Unit, chains: list[list[Lines]], forms: dict[Unit, Lines]) -> Iterator[Lines]:
+        outer = {u for chain in self.ends[unit] for u in chain.units[:-1]}
+        barrier = any(says(forms.get(u, ()), RECORD | {"satisfy"}) for u in outer)
+        proposals = list(dict.fromkeys(lines for chain in chains for lines in native.forms(chain, self._around(chain))))
+        yield from proposals
+        if barrier:
+            yield from ((*_NEUTRAL, *lines) for lines in proposals)
+        if outer:
+            alone = [self.lines[unit]]
+            for word in ("And", "Or"):
+                for lines in list(native.forms(alone, self._around(chains[0])))[:3]:
+                    yield (Line("authmerging", word), *lines)
+
+    def _compat(self, unit: Unit, chains: list[list[Lines]]) -> Iterator[Lines]:
+        for chain in chains[:3]:
+            yield from compat.forms(chain, self._around(chain))
+
+    def _around(self, chain: list[Lines]) -> native.Surroundings:
+        return native.Surroundings(self.old_modules, any(says(lines, {"authgroupfile"}) for lines in chain),
+                                   any(says(lines, {"authdbmgroupfile"}) for lines in chain))
+
+
+def _new_modules(modules: Sequence[str]) -> tuple[str, ...]:
+    needed = ("authz_core", "authn_core", "access_compat", "authz_host", "authz_user", "authz_groupfile", "authz_owner", "authn_file", "auth_basic")
+    names = [name.removesuffix("_module") for name in modules]
+    return tuple(dict.fromkeys([*names, *needed]))
+
+
+def refused(lines: Iterable[Line], override: Override) -> bool:
+    """Whether *override* doesn't admit one of *lines* in a .htaccess file."""
+    return any(not admits(override, kind) for kind in needed(lines))
+
+
+def needed(lines: Iterable[Line]) -> set[str]:
+    """The classes of AllowOverride without which a .htaccess file can't hold *lines*."""
+    found: set[str] = set()
+    for line in lines:
+        if line.name in ("limit", "limitexcept"):
+            found |= needed(line.children)
+        elif line.name in _LIMIT:
+            found.add("limit")
+        elif line.name in _AUTHCONFIG or line.name.startswith("auth") or line.name.startswith("anonymous"):
+            found.add("authconfig")
+    return found
+
+
+def _kept(lines: Lines) -> Iterator[Line]:
+    """The lines that both versions read alike: AuthType and its like; out of containers, which mean nothing to them."""
+    for line in lines:
+        if line.name in ("limit", "limitexcept"):
+            yield from _kept(line.children)
+        elif line.name not in CONTROL and line.name not in GONE:
+            yield line
+
+
+def _overrides(chains: Iterable[Chain]) -> dict[Unit, set[Override]]:
+    found: dict[Unit, set[Override]] = {}
+    for chain in chains:
+        for unit, override in chain.overrides:
+            found.setdefault(unit, set()).add(override)
+    return found
+
+
+def _visit(unit: Unit, before: dict[Unit, dict[Unit, None]], done: dict[Unit, None], active: set[Unit]) -> None:
+    stack = [(unit, iter(before[unit]))]
+    active.add(unit)
+    while stack:
+        here, rest = stack[-1]
+        following = next((u for u in rest if u not in done and u not in active), None)
+        if following is None:
+            done[here] = None
+            stack.pop()
+        else:
+            active.add(following)
+            stack.append((following, iter(before[following])))
+
+
+def _texts(lines: Lines) -> str:
+    return "\n".join(f"{line.args}\n{_texts(line.children)}" for line in lines)
+
+
+def _weight(written: Written) -> tuple[int, int]:
+    return len(written.failing), len(written.possible)
+
+
+def _failures(found: dict[Unit, Written]) -> int:
+    return sum(len(written.failing) for written in found.values())
+
+
+def _with_errors(decision: Decision) -> Decision:
+    """*decision* where the expression that can't be evaluated is what it is: 500 for those whom it alone would let in."""
+    mark = next((atom for atom in decision.atoms() if isinstance(atom, Opaque) and "/internal-server-error" in atom.text), None)
+    if mark is None:
+        return decision
+    space = decision.space
+    off = {verdict: space.fixed(function, {mark: False}) for verdict, function in decision.when.items()}
+    wrong = space.fixed(decision.when[Verdict.GRANTED], {mark: True}) & ~off[Verdict.GRANTED]
+    when = {verdict: function & ~wrong for verdict, function in off.items()}
+    when[Verdict.ERROR] = when[Verdict.ERROR] | wrong
+    return _with_errors(Decision(space, when, decision.name))

@@ -1,0 +1,145 @@
+"""From the lines that a section shall have to edits of those that it has: what stays the same stays in its place, comments and all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Final
+
+from whimbrel.access.layers import Line
+from whimbrel.syntax.edits import Edit
+from whimbrel.upgrade.access_control.choose import Lines
+from whimbrel.upgrade.access_control.sections import Unit, line_of, opened, relevant
+from whimbrel.upgrade.access_control.states import CONTROL, GONE, words
+from whimbrel.upgrade.estate import Statement
+from whimbrel.upgrade.model import FileEdit
+from whimbrel.syntax.tree import Section
+
+_NAMES: Final = {
+    "order": "Order", "allow": "Allow", "deny": "Deny", "satisfy": "Satisfy", "require": "Require", "authmerging": "AuthMerging", "limit": "Limit",
+    "limitexcept": "LimitExcept", "requireall": "RequireAll", "requireany": "RequireAny", "requirenone": "RequireNone",
+}
+_NEW: Final, _OLD: Final = "mod_authz_core.c", "!mod_authz_core.c"
+
+
+def of_unit(unit: Unit, control: Lines, kept: Lines, *, also_22: bool = False) -> tuple[FileEdit, ...]:
+    """The edits that make *control* out of the section's lines; *kept* are those of its other lines that matter."""
+    old = [statement for statement in unit.lines if _ours(statement)]
+    wanted = [*_hoisted(old, kept), *control]
+    if also_22:
+        return tuple(_guarded(unit, old, wanted)) if _changed(old, wanted) else ()
+    return tuple(_differences(unit, old, wanted))
+
+
+def _ours(statement: Statement) -> bool:
+    name = statement.name.removeprefix("<")
+    return name in CONTROL or name in GONE
+
+
+def _hoisted(old: Sequence[Statement], kept: Lines) -> list[Line]:
+    """Lines such as AuthType that stand in a <Limit> which goes: they come out of it."""
+    inside = [line_of(child) for statement in old if statement.is_section for child in opened(statement.children) if relevant(child) and not _ours(child)]
+    return [line for line in kept if line in inside]
+
+
+def _changed(old: Sequence[Statement], wanted: Sequence[Line]) -> bool:
+    return [_key_of(statement) for statement in old] != [_key(line) for line in wanted]
+
+
+def _key_of(statement: Statement) -> tuple[object, ...]:
+    """What a statement says, blanks and the case of names apart."""
+    inner = tuple(_key_of(child) for child in opened(statement.children) if relevant(child)) if statement.is_section else ()
+    name = statement.name.removeprefix("<")
+    return name, _normal(name, statement.args), inner
+
+
+def _key(line: Line) -> tuple[object, ...]:
+    return line.name, _normal(line.name, line.args), tuple(_key(child) for child in line.children)
+
+
+def _normal(name: str, args: str) -> tuple[str, ...]:
+    if name == "require":
+        first, _, rest = args.strip().partition(" ")
+        return (first, *words(rest))
+    return tuple(word.lower() for word in words(args)) if name in ("order", "allow", "deny", "satisfy") else tuple(words(args))
+
+
+def _differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
+    before, after = [_key_of(statement) for statement in old], [_key(line) for line in wanted]
+    for kind, low, high, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        if start < end:
+            text = list(rendered(wanted[start:end], unit))
+            if low < high:
+                yield old[low].replace(text)
+                low += 1
+            elif low < len(old):
+                yield old[low].before(text)
+            else:
+                yield _appended(unit, text)
+        for statement in old[low:high]:
+            yield statement.remove()
+
+
+def rendered(lines: Iterable[Line], unit: Unit, depth: int = 0) -> Iterator[str]:
+    """Lines as text, each container's contents indented by one step more."""
+    step = "\t" if _tabbed(unit) else "    "
+    for line in lines:
+        name = _NAMES.get(line.name, line.name)
+        args = f" {line.args}" if line.args else ""
+        if line.is_container:
+            yield f"{step * depth}<{name}{args}>"
+            yield from rendered(line.children, unit, depth + 1)
+            yield f"{step * depth}</{name}>"
+        else:
+            yield f"{step * depth}{name}{args}"
+
+
+def _tabbed(unit: Unit) -> bool:
+    return any(statement.indent.startswith(b"\t") for statement in unit.lines[:3])
+
+
+def _appended(unit: Unit, text: list[str]) -> FileEdit:
+    """Lines at the end of a section that has none of the kind."""
+    if unit.lines:
+        last = unit.lines[-1]
+        while last.parent is not None and last.parent is not unit.statement:
+            last = last.parent
+        return last.after(text)
+    assert unit.statement is not None
+    node = unit.statement.node
+    assert isinstance(node, Section)
+    indent = unit.statement.indent + (b"\t" if _tabbed(unit) else b"    ")
+    body = b"".join(indent + line.encode("latin-1") + unit.file.newline for line in text)
+    return FileEdit(unit.file.path, Edit(node.body, node.body, body))
+
+
+# for both versions ----------------------------------------------------------------------------------
+def _guarded(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
+    """The new lines for 2.4 alone, the old ones for 2.2 alone."""
+    if wanted:
+        text = [f"<IfModule {_NEW}>", *rendered(wanted, unit, 1), "</IfModule>"]
+        yield old[0].before(text) if old else _appended(unit, text)
+    for run in _runs(unit, old):
+        yield run[0].before([f"<IfModule {_OLD}>"])
+        yield run[-1].after(["</IfModule>"])
+
+
+def _runs(unit: Unit, old: Sequence[Statement]) -> Iterator[list[Statement]]:
+    """The statements in groups that nothing but comments and blank lines come between."""
+    run: list[Statement] = []
+    for statement in old:
+        if run and not _neighbours(unit, run[-1], statement):
+            yield run
+            run = []
+        run.append(statement)
+    if run:
+        yield run
+
+
+def _neighbours(unit: Unit, first: Statement, second: Statement) -> bool:
+    if first.file is not second.file or first.parent is not second.parent:
+        return False
+    between = first.file.document.bytes[first.node.end:second.node.start]
+    return all(not line.strip() or line.lstrip().startswith(b"#") for line in between.split(b"\n"))

@@ -1,0 +1,44 @@
+"""What AllowOverride admits in .htaccess files, as far as access control goes.  Manual: mod/core.html#allowoverride."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.upgrade.estate import Statement
+
+Override = frozenset[str] | None
+"""The classes in lower case (authconfig, limit, fileinfo, indexes, options); None: no AllowOverride anywhere."""
+
+ALL: Final = frozenset({"authconfig", "limit", "fileinfo", "indexes", "options"})
+
+
+def merged(base: Override, lines: Iterable[Statement]) -> Override:
+    """*base* with the AllowOverride lines of a section."""
+    for line in lines:
+        if line.name == "allowoverride":
+            base = _classes(line.words())
+    return base
+
+
+def _classes(words: list[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for word in words:
+        low = word.lower().partition("=")[0]
+        if low == "none":
+            found.clear()
+        elif low == "all":
+            found = set(ALL)
+        elif low in ALL:
+            found.add(low)
+    return frozenset(found)
+
+
+def admits_nothing(override: Override) -> bool:
+    """Whether .htaccess files are not read."""
+    return override is not None and not override
+
+
+def admits(override: Override, kind: str) -> bool:
+    """Whether 2.2 takes directives of the class *kind*; without any AllowOverride it takes all."""
+    return override is None or kind in override

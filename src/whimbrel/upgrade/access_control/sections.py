@@ -1,0 +1,200 @@
+"""The sections and .htaccess files of an estate that say something about access, each with its lines and how a request is matched to it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from whimbrel.access.layers import Layer, Line, is_relevant
+from whimbrel.config.model import SectionKind
+from whimbrel.errors import Place
+from whimbrel.regex import Regex, RegexError, compile_regex
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement
+from whimbrel.wildcards import wildcards
+
+_KINDS: Final = {
+    "<directory": SectionKind.DIRECTORY, "<directorymatch": SectionKind.DIRECTORY_MATCH, "<files": SectionKind.FILES,
+    "<filesmatch": SectionKind.FILES_MATCH, "<location": SectionKind.LOCATION, "<locationmatch": SectionKind.LOCATION_MATCH,
+}
+_PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
+_TRANSPARENT: Final = frozenset({"<ifmodule", "<ifdefine", "<ifversion"})
+_COMMENT: Final = re.compile(r"[ \t]+#.*")  # words for 2.2, in which no client's name can end; an error in 2.4
+_MATCHES: Final = frozenset({SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATCH, SectionKind.LOCATION_MATCH})
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """One section (or .htaccess file) that can take part in a request; compared by identity.
+
+    *statement* is the section's, None for a .htaccess file; *lines* are the statements directly in it that matter for access, conditional branches
+    opened; *others* are its AllowOverride lines.  *pattern* as httpd keeps it: a directory ends in ``/``; *folder* is that of a .htaccess file (with
+    a slash at its end).  *outer* is the section or file that a <Files> stands in.  *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.
+    """
+
+    kind: SectionKind
+    file: SourceFile
+    statement: Statement | None = None
+    pattern: str = ""
+    regex: Regex | None = None
+    fnmatch: bool = False
+    folder: str = ""
+    outer: Unit | None = None
+    server: Statement | None = None
+    proxy: bool = False
+    unreadable: bool = False
+    lines: list[Statement] = field(default_factory=list)
+    overrides: list[Statement] = field(default_factory=list)
+
+    @property
+    def htaccess(self) -> bool:
+        """Whether its lines stand in a .htaccess file."""
+        return self.file.role is Role.HTACCESS
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.statement.place if self.statement is not None else Place(self.file.path, self.lines[0].node.number if self.lines else 1)
+
+    @property
+    def components(self) -> int:
+        """The order of directories."""
+        return 0 if self.pattern == "/" else self.pattern.count("/")
+
+    def layer(self, lines: tuple[Line, ...] | None = None) -> Layer:
+        """The section as `access` takes it; with other *lines* where given."""
+        return Layer(lines_of(self.lines) if lines is None else lines, self.kind, self.htaccess, self.place)
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern fits *text*: a folder with its slash, a whole path, a file name or a URL path, as the kind wants."""
+        if self.unreadable:
+            return False
+        if self.regex is not None:
+            return self.regex.search(text) is not None
+        if self.fnmatch:
+            return wildcards(self.pattern, by_segment=self.kind is not SectionKind.FILES).search(text) is not None
+        if self.kind is SectionKind.LOCATION:
+            return _below(self.pattern, text)
+        return self.pattern == text
+
+
+def _below(prefix: str, url: str) -> bool:
+    return url.startswith(prefix) and (prefix.endswith("/") or len(url) == len(prefix) or url[len(prefix)] == "/")
+
+
+def lines_of(statements: Iterable[Statement]) -> tuple[Line, ...]:
+    """Statements as lines of `access`."""
+    return tuple(line_of(statement) for statement in statements)
+
+
+def line_of(statement: Statement) -> Line:
+    """One statement; a container with what it holds that matters."""
+    inner = tuple(line_of(child) for child in opened(statement.children) if relevant(child)) if statement.is_section else ()
+    name = statement.name.removeprefix("<")
+    args = _COMMENT.sub("", statement.args) if name in ("allow", "deny") else statement.args
+    return Line(name, args.strip(), statement.place, inner)
+
+
+def relevant(statement: Statement) -> bool:
+    """Whether the statement says something about access."""
+    return is_relevant(statement.name.removeprefix("<"))
+
+
+def opened(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements that 2.2 executes, with those of Include lines and of branches that are taken in their place."""
+    for statement in statements:
+        if statement.in_22 is False:
+            continue
+        if statement.name in _TRANSPARENT or statement.name == "include":
+            yield from opened(statement.children)
+        else:
+            yield statement
+
+
+@dataclass(slots=True)
+class Found:
+    """All sections of an estate in reading order, and the names and folders that each server maps."""
+
+    units: list[Unit] = field(default_factory=list)
+    servers: list[Statement] = field(default_factory=list)
+    roots: dict[int, str] = field(default_factory=dict)
+    aliases: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+
+    def key(self, server: Statement | None) -> int:
+        """What *roots* and *aliases* are keyed by; 0 is the main server."""
+        return 0 if server is None else id(server)
+
+
+def find(estate: Estate) -> Found:
+    """Walk the estate once."""
+    found = Found()
+    _walk(estate, found, estate.statements, None, None)
+    for file in estate.files.values():
+        if file.role is Role.HTACCESS:
+            unit = Unit(SectionKind.HTACCESS, file, folder=file.folder.rstrip("/") + "/")
+            found.units.append(unit)
+            _walk(estate, found, file.statements, None, unit)
+        elif file.role is Role.FRAGMENT:
+            _walk(estate, found, file.statements, None, None)
+    return found
+
+
+def _walk(estate: Estate, found: Found, statements: Iterable[Statement], server: Statement | None, unit: Unit | None) -> None:
+    for statement in opened(statements):
+        name = statement.name
+        if name == "<virtualhost":
+            found.servers.append(statement)
+            _walk(estate, found, statement.children, statement, None)
+        elif name in _KINDS or name in _PROXIES:
+            inner = _section(estate, statement, server, unit)
+            found.units.append(inner)
+            _walk(estate, found, statement.children, server, inner)
+        elif unit is not None and relevant(statement):
+            unit.lines.append(statement)
+        elif unit is not None and name in ("allowoverride", "allowoverridelist"):
+            unit.overrides.append(statement)
+        elif unit is None:
+            _mapping(estate, found, statement, server)
+
+
+def _mapping(estate: Estate, found: Found, statement: Statement, server: Statement | None) -> None:
+    words = statement.words()
+    key = found.key(server)
+    if statement.name == "documentroot" and words:
+        found.roots[key] = absolute(estate.root, words[0])
+    elif statement.name in ("alias", "scriptalias") and len(words) > 1:
+        found.aliases.setdefault(key, []).append((words[0], absolute(estate.root, words[1], keep=True)))
+
+
+def absolute(root: str, path: str, *, keep: bool = False) -> str:
+    """*path* under the server root, without dots; *keep* a slash at its end."""
+    whole = path if path.startswith("/") else os.path.join(root or "/", path)
+    clean = re.sub(r"/+", "/", os.path.normpath(whole))
+    return clean + "/" if keep and path.endswith("/") and clean != "/" else clean
+
+
+def _section(estate: Estate, statement: Statement, server: Statement | None, outer: Unit | None) -> Unit:
+    kind = _KINDS.get(statement.name) or _PROXIES[statement.name]
+    pattern, rest = _first(statement.args)
+    by_regex = kind in _MATCHES
+    if pattern == "~":
+        pattern, by_regex = _first(rest)[0], True
+    unit = Unit(kind, statement.file, statement, pattern, outer=outer, server=server, proxy=statement.name in _PROXIES)
+    if by_regex:
+        try:
+            unit.regex = compile_regex(pattern)
+        except RegexError:
+            unit.unreadable = True
+    else:
+        unit.fnmatch = any(c in pattern for c in "*?[") and not unit.proxy
+        if kind is SectionKind.DIRECTORY and pattern != "/":
+            unit.pattern = absolute(estate.root, pattern).rstrip("/") + "/"
+    return unit
+
+
+def _first(args: str) -> tuple[str, str]:
+    word, at = getword(args)
+    return word, args[at:]
