@@ -37,7 +37,8 @@ def loaded(site: Site, root: Path) -> Configuration:
     documents(root)
     htaccess(root, site.htaccess)
     loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES)
-    head = f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\nTypesConfig mime.types\nDocumentRoot "{root}/htdocs"\n'
+    head = f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\nTypesConfig mime.types\n'
+    head += f'DocumentRoot "{root}/htdocs"\n'
     text = site.conf.replace("%ROOT%", str(root / "htdocs")).replace("%BASE%", str(root)).replace("%PORT%", "8080")
     (root / "httpd.conf").write_text(head + text)
     return load(LoadOptions(server_root=str(root), file=str(root / "httpd.conf")), ALL, DIALECTS["2.4"])

@@ -129,6 +129,19 @@ class Networks:
                 ranges[v6].append((value, value | rest))
         self._ranges = {v6: _joined(found) for v6, found in ranges.items()}
 
+    @classmethod
+    def union(cls, many: Iterable[Networks]) -> Networks:
+        """All networks of *many* as one set."""
+        made = cls(())
+        ranges: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+        for one in many:
+            for v6, (starts, ends) in one._ranges.items():
+                ranges[v6] += zip(starts, ends, strict=True)
+            for key, values in one._holes.items():
+                made._holes.setdefault(key, set()).update(values)
+        made._ranges = {v6: _joined(found) for v6, found in ranges.items()}
+        return made
+
     def __contains__(self, address: object) -> bool:
         """Whether *address*, as a client's connection names it, is in one of the networks."""
         v6, value = numeric_address(address) if isinstance(address, str) else (False, -1)

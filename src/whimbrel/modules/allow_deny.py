@@ -73,9 +73,10 @@ def add_entry(name: str) -> Callable[[Command, AllowDenySettings, list[str]], No
     def apply(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
         if words[0].lower() != "from":
             raise ConfigError("allow and deny must be followed by 'from'")
-        known = getattr(record, name)
         made = replace(entry(cmd, words[1]), word=words[1], place=cmd.place)
-        setattr(record, name, [*([] if known is UNSET else known), made])
+        if getattr(record, name) is UNSET:
+            setattr(record, name, [])
+        getattr(record, name).append(made)
 
     return apply
 

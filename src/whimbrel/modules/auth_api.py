@@ -95,11 +95,13 @@ class AuthzProvider:
     """What a module registers under ("authz", NAME).
 
     *parse* gets the command and the text after the name in a Require line and gives what *make* needs; it raises ConfigError.  *make* gets the
-    merged configuration, that text and the parsed value.
+    merged configuration, that text and the parsed value.  *joined*, where it is set, makes of the parsed values of several lines the one that grants
+    where any of them grants.
     """
 
     make: Callable[[Scope, str, Any], Check]
     parse: Callable[[Command, str], Any] | None = None
+    joined: Callable[[list[Any]], Any] | None = None
 
 
 def storing(scope: Scope, name: str) -> Callable[[Request, str, str, str], None]:

@@ -110,7 +110,7 @@ MODULE = Module(
     name="authz_host_module", source="mod_authz_host.c", folder_settings=AllowDenySettings, directives=directives(Versions.V22),
     hooks=(Hook(ACCESS_CHECKER, make_access22),),
     providers=(
-        Provider("authz", "ip", AuthzProvider(make_ip, parse_ip), Versions.V24),
+        Provider("authz", "ip", AuthzProvider(make_ip, parse_ip, Networks.union), Versions.V24),
         Provider("authz", "host", AuthzProvider(make_host, require_text), Versions.V24),
         Provider("authz", "forward-dns", AuthzProvider(make_forward_dns, require_text), Versions.V24),
         Provider("authz", "local", AuthzProvider(make_local), Versions.V24),

@@ -6,8 +6,10 @@ import ipaddress
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from whimbrel.modules.networks import INVALID_ADDRESS, INVALID_MASK, BadAddress, Networks, numeric_address, parse_written
+from whimbrel.modules.networks import INVALID_ADDRESS, INVALID_MASK, BadAddress, Network, Networks, numeric_address, parse_written
 
 
 @pytest.mark.parametrize(("written", "inside", "outside"), [
@@ -56,3 +58,17 @@ def test_many_networks_agree_with_ipaddress() -> None:
 def test_what_is_no_address_is_in_no_list() -> None:
     assert numeric_address("nonsense") == (False, -1)
     assert "nonsense" not in Networks([parse_written("0.0.0.0/1"), parse_written("0.0.0.1/0.0.0.1")])
+
+
+octets4 = st.integers(0, 2**32 - 1)
+pairs = st.tuples(octets4, st.sampled_from((0, 1, 8, 24, 31, 32, -1)))  # an address and the bits of its mask; -1 for one with holes
+
+
+@given(st.lists(st.lists(pairs, max_size=5), max_size=4), octets4)
+def test_a_union_has_what_any_of_its_sets_has(sets: list[list[tuple[int, int]]], client: int) -> None:
+    made = []
+    for pairs in sets:
+        masks = [(value, (0xFFFFFFFF << (32 - bits)) & 0xFFFFFFFF if bits >= 0 else 0xFF00FF00) for value, bits in pairs]
+        made.append(Networks(Network(False, value & mask, mask) for value, mask in masks))
+    address = ".".join(str(client >> shift & 255) for shift in (24, 16, 8, 0))
+    assert (address in Networks.union(made)) == any(address in one for one in made)

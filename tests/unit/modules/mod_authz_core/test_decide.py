@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.modules.access import BASIC, Site
@@ -116,3 +119,42 @@ def test_an_expression_about_the_user_asks_for_one(tmp_path: Path) -> None:
     assert site.status() == 401
     assert site.status(user="bob:builder") == 200
     assert Site(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder") == 403
+
+
+MANY = [f"10.{number // 200}.{number % 200}.0/25" for number in range(2000)]
+
+
+def _calls(site: Site, source: str) -> int:
+    """Function calls of a request to plans that are ready."""
+    site.status(source=source)
+    site.engine.kept.clear()
+    profile = cProfile.Profile()
+    profile.enable()
+    site.status(source=source)
+    profile.disable()
+    stats: Any = pstats.Stats(profile)
+    return int(stats.total_calls)
+
+
+@pytest.mark.parametrize(("before", "line", "after"), [
+    ("", "Require ip {}\n", "Require ip 127.0.0.0/8\n"),
+    ("<RequireAll>\nRequire all granted\n", "Require not ip {}\n", "</RequireAll>\n"),
+    ("Order deny,allow\nDeny from all\n", "Allow from {}\n", "Allow from 127.0.0.0/8\n"),
+    ("Order allow,deny\nAllow from all\n", "Deny from {}\n", ""),
+])
+def test_many_lines_of_networks_cost_what_one_costs(tmp_path: Path, before: str, line: str, after: str) -> None:
+    sites = []
+    for name, networks in (("one", MANY[:1]), ("many", MANY)):
+        (tmp_path / name).mkdir()
+        sites.append(Site(tmp_path / name, LOCATION.format(before + "".join(line.format(network) for network in networks) + after)))
+    one, many = sites
+    assert many.status() == one.status() == 200
+    assert many.status(source="10.9.199.5") != one.status(source="10.9.199.5")  # the last of the networks counts
+    assert many.status(source="10.9.199.200") == one.status(source="10.9.199.200")
+    assert abs(_calls(many, "127.0.0.5") - _calls(one, "127.0.0.5")) <= 3
+
+
+def test_lines_of_different_methods_stay_apart(tmp_path: Path) -> None:
+    site = Site(tmp_path, LOCATION.format("<Limit GET>\nRequire ip 10.0.0.1\n</Limit>\n<Limit POST>\nRequire ip 10.0.0.2\n</Limit>\n"))
+    answers = [site.status(source=source, method=method) for source in ("10.0.0.1", "10.0.0.2") for method in ("GET", "POST")]
+    assert [answer == 403 for answer in answers] == [False, True, True, False]
