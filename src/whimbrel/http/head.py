@@ -19,7 +19,7 @@ from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, rea
 from whimbrel.http.request_line import RequestLine, parse_request_line
 from whimbrel.http.target import Target
 
-__all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "read_head"]
+__all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "compose", "read_head"]
 
 MAX_BLANK_LINES = 10  # empty lines that may come before a request
 
@@ -78,6 +78,7 @@ _PLAIN = re.compile(
     r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])\r\n"
     r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n"
 )
+_COMPOSED = re.compile(r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/2\.0")
 _PLAIN_HOST = re.compile(r"(?:[a-z][a-z0-9\-]*+\.)*+[a-z][a-z0-9\-]*+(?::([1-9][0-9]{0,3}))?")
 _PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
 _VERSION_1_1 = (1, 1)
@@ -99,6 +100,22 @@ def read_head(
     elif seen and ending is Ending.OPEN and data.find(b"\n", seen) < 0 and len(data) - start <= limits.plain:
         return None
     return _read_exact(data, start, limits, rules, ending)
+
+
+def compose(raw: bytes, line: str, headers: Headers, rules: HeadRules) -> Head:
+    """The head of a request that came in parts (HTTP/2): *line* as HTTP/1 would have sent it, *headers* with every name once; judged like any other."""
+    match = _COMPOSED.fullmatch(line)
+    entries = {name.lower(): (name, value) for name, value in headers.items()}
+    if match is not None and not rules.registered_methods and match[1] != "CONNECT":
+        method, target, uri, query = match.groups()
+        return _finish(Head(raw, 0, method, target, "HTTP/2.0", (2, 0), headers, line, uri, query), entries, rules)
+    parsed = parse_request_line(line, rules)
+    head = _from_line(parsed, raw, 0, len(raw))
+    head.headers = headers
+    if parsed.reason is not None:
+        head.error = _refused(parsed.status, rules, parsed.reason)
+        return head
+    return _finish(head, entries, rules)
 
 
 def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules) -> Head | None:
@@ -157,6 +174,8 @@ def _frame(head: Head, rules: HeadRules) -> HeadError | None:
     if text is not None:
         head.headers.unset("Content-Length")
         head.length, head.length_bad, head.close = None, False, not rules.version22
+    if head.version < (1, 1) and not rules.version22:
+        head.close = True  # whoever sent it may not know what it says
     return None
 
 

@@ -56,7 +56,7 @@ class Ending(Enum):
 
 
 class Reason(NamedTuple):
-    """A line for the error log.  *code* is "" in 2.2; *cause* is an error's number and text, ``(22)Invalid argument``."""
+    """A line for the error log; none where *level* is "".  *code* is "" in 2.2; *cause* is an error's number and text, ``(22)Invalid argument``."""
 
     level: str
     code: str

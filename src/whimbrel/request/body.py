@@ -80,6 +80,11 @@ class RequestBody:
         return self._done
 
     @property
+    def failure(self) -> BodyError | None:
+        """Why the rest of it can't be read."""
+        return self._failure
+
+    @property
     def buffered(self) -> int:
         """How many bytes have arrived and were not read yet."""
         return sum(map(len, self._chunks))

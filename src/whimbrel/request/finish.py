@@ -39,7 +39,8 @@ async def finish(r: Request) -> Answer:
             r = last_of(r)
             await filtered(r)
             return _answer(r, measured=False)
-    return _answer(r)
+    failure = r.body_in.failure
+    return _answer(r, measured=failure is None or not failure.reason.level)
 
 
 def _has_bad_field(r: Request) -> bool:
@@ -79,7 +80,7 @@ def last_of(r: Request) -> Request:
 
 
 def _answer(r: Request, *, measured: bool = True) -> Answer:
-    """The answer as it goes out; *measured*: a Content-Length is given for a body that is all there (not for a 416, in httpd)."""
+    """The answer as it goes out; *measured*: a Content-Length is given for a body that is all there (in httpd not for a 416, nor after a bad chunk)."""
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
@@ -125,12 +126,13 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     wimpy = _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "Content-Length" in out
-    if not defined and r.proto >= (1, 1) and not (asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked):
+    ends = r.close and _two_framings(r)
+    if not defined and not ends and r.proto >= (1, 1) and not (asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked):
         defined, framing = True, Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served
     asks = "keep-alive" in tokens
     stays = (
-        defined and not _waits(r) and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
+        defined and not ends and not _waits(r) and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
         and not drops_connection(r.status) and not wimpy and not asked_to_close and not r.connection.ending
         and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
     )
@@ -151,6 +153,13 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     if not wimpy:
         out.merge("Connection", "close")
     return True, framing
+
+
+def _two_framings(r: Request) -> bool:
+    """Whether the connection ends since it is not certain where the request's body did; a head that was refused ends it without a word."""
+    while r.prev is not None:
+        r = r.prev
+    return r.head is not None and r.head.error is None
 
 
 def _waits(r: Request) -> bool:

@@ -25,7 +25,7 @@ from whimbrel.request.body import FilePart
 from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
-IN_MEMORY: Final = 64 * 1024
+IN_MEMORY: Final = 512 * 1024
 DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 FOLDER_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
@@ -144,7 +144,7 @@ def make_default_handler(scope: Scope) -> Made:
             r.log("error", f"handler {r.handler} has no behaviour here, {r.filename} is not sent")
             return 500
         r.allowed |= DELIVERED
-        if not r.body_in.ended or r.body_in.buffered:
+        if not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None:
             await r.body_in.discard(limit)
         if r.method_number in (_GET, _POST):
             return deliver(r, missing)
