@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import typer
 from typer import _click as click  # the click that typer itself uses
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
+from whimbrel.cli.entry import UTILITIES, utility
 
 # Subcommand -> the module that has it as `app`.
 COMMANDS: Final = {
@@ -20,13 +21,25 @@ COMMANDS: Final = {
 }
 
 
+class _Utility(TyperCommand):
+    """One of httpd's utilities, whose words are its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, help=UTILITIES[name], add_help_option=False)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
+        raise click.exceptions.Exit(utility(str(self.name), args))
+
+
 class Commands(TyperGroup):
-    """The subcommands of `COMMANDS`."""
+    """The subcommands of `COMMANDS`, and httpd's utilities."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *UTILITIES]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in UTILITIES:
+            return _Utility(cmd_name)
         where = COMMANDS.get(cmd_name)
         return typer.main.get_command(import_module(where).app) if where is not None else None
 

@@ -1,0 +1,100 @@
+"""whimbrel htdigest: user files for digest authentication, as httpd's htdigest keeps them.
+
+Manual: programs/htdigest.html.  A line is user:realm:hash; the first that names both is replaced, the others stay, but for a last line without
+line end, which httpd's htdigest doesn't see.  User and realm are cut to 255 bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Final
+
+from whimbrel.octets import raw, text
+from whimbrel.utilities import usage
+from whimbrel.utilities.asking import TooLong, twice
+from whimbrel.utilities.options import Exit, Program, say, start
+
+_LONGEST: Final = 255
+
+
+def main() -> None:
+    """The console script."""
+    start(run, "htdigest")
+
+
+def run(program: Program) -> int:
+    """Do what the command line says; the exit status.  Raises Exit."""
+    words = program.words
+    create = len(words) == 4 and words[0] == "-c"
+    if not create and len(words) != 3:
+        raise Exit(1, usage.HTDIGEST)
+    path, realm, user = words[-3], words[-2][:_LONGEST], words[-1][:_LONGEST]
+    content = _created(path, realm, user) if create else _updated(path, realm, user)
+    from whimbrel.utilities.replacing import replace
+
+    try:
+        replace(raw(path), raw(content))
+    except OSError:
+        say(f"{program.path}: unable to update file {path}\n")
+    return 0
+
+
+def _created(path: str, realm: str, user: str) -> str:
+    try:
+        os.close(os.open(raw(path), os.O_WRONLY | os.O_CREAT, 0o666))
+    except OSError as problem:
+        raise Exit(1, f"Could not open passwd file {path} for writing: {os.strerror(problem.errno or 0)}\n") from None
+    say(f"Adding password for {user} in realm {realm}.\n")
+    return _record(realm, user)
+
+
+def _updated(path: str, realm: str, user: str) -> str:
+    lines = _lines(path)
+    for at, line in enumerate(lines):
+        if _names(line) == (user, realm):
+            say(f"Changing password for user {user} in realm {realm}\n")
+            lines[at] = _record(realm, user)
+            break
+    else:
+        say(f"Adding user {user} in realm {realm}\n")
+        lines.append(_record(realm, user))
+    return "".join(lines)
+
+
+def _lines(path: str) -> list[str]:
+    """The file's complete lines; none of what can be opened but not read.  Raises Exit."""
+    try:
+        handle = os.open(raw(path), os.O_RDONLY)
+    except OSError:
+        raise Exit(1, f"Could not open passwd file {path} for reading.\nUse -c option to create new one.\n") from None
+    data = b""
+    try:
+        while part := os.read(handle, 1 << 20):
+            data += part
+    except IsADirectoryError:
+        pass
+    finally:
+        os.close(handle)
+    return [line + "\n" for line in text(data).split("\n")[:-1]]
+
+
+def _names(line: str) -> tuple[str, str]:
+    """User and realm of a line, empty for comments and empty lines.  Raises Exit."""
+    if line.startswith(("#", "\n")):
+        return "", ""
+    user, _, rest = line.removesuffix("\n").partition(":")
+    realm = rest.partition(":")[0]
+    if max(len(user), len(realm)) > _LONGEST:
+        raise Exit(1, f"The following line contains a string longer than the allowed maximum size ({_LONGEST}): {line}\n")
+    return user, realm
+
+
+def _record(realm: str, user: str) -> str:
+    try:
+        password = twice(_LONGEST)
+    except TooLong:
+        raise Exit(5, "password too long") from None
+    if password is None:
+        raise Exit(1, "They don't match, sorry.\n")
+    return f"{user}:{realm}:{hashlib.md5(raw(f'{user}:{realm}:{password}'), usedforsecurity=False).hexdigest()}\n"

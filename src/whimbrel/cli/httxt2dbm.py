@@ -1,0 +1,81 @@
+"""whimbrel httxt2dbm: a DBM file of a text map, for RewriteMap's dbm type.
+
+Manual: programs/httxt2dbm.html.  A line is a key and a value, of which the first word counts; lines that start with white space or `#`, and those
+without value, are passed over.  What an existing file holds besides stays.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.octets import raw, text
+from whimbrel.utilities import usage
+from whimbrel.utilities.options import Exit, Program, Wrong, parse, say, start
+
+_PAIR: Final = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")
+
+
+def main() -> None:
+    """The console script."""
+    start(run, "httxt2dbm")
+
+
+def run(program: Program) -> int:
+    """Convert; the exit status.  Raises Exit."""
+    try:
+        options = dict(parse(program.words, "vf:i:o:")[0])
+    except Wrong as problem:
+        raise Exit(1, f"{program.name}: {problem.message}\nError: Parsing Arguments Failed\n\n{usage.HTTXT2DBM}") from None
+    for letter, what in (("i", "input file"), ("o", "output DBM")):
+        if letter not in options:
+            bare = not options
+            raise Exit(1, ("" if bare else f"Error: No {what} specified.\n\n") + usage.HTTXT2DBM)
+    _convert(options["i"], options["o"], options.get("f", "default"), "v" in options)
+    return 0
+
+
+def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
+    from whimbrel.utilities.databases import Database, Failure
+
+    if verbose:
+        say(f"DBM Format: {kind}\nInput File: {source}\n")
+    data = _read(source)
+    if verbose:
+        say(f"DBM File: {target}\n")
+    try:
+        database = Database(target, kind, create=True)
+    except Failure as problem:
+        raise Exit(1, f"Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n") from None
+    for key, value in _pairs(data):
+        if verbose:
+            say(f"    '{key}' -> '{value}'\n")
+        database.pairs[raw(key)] = raw(value)
+    try:
+        database.save()
+    except Failure as problem:
+        raise Exit(1, f"Error: Converting to DBM: ({problem.code}) {problem.reason}\n\n") from None
+    if verbose:
+        say("Conversion Complete.\n")
+
+
+def _read(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        with open(raw(path), "rb") as file:
+            return file.read()
+    except IsADirectoryError:
+        return b""
+    except OSError as problem:
+        raise Exit(1, f"Error: Cannot open input file '{path}': ({problem.errno}) {os.strerror(problem.errno or 0)}\n\n") from None
+
+
+def _pairs(data: bytes) -> Iterator[tuple[str, str]]:
+    for line in text(data).split("\n"):
+        found = _PAIR.match(line)
+        if found is not None:
+            yield found.group(1), found.group(2)

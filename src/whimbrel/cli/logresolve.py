@@ -1,0 +1,167 @@
+"""whimbrel logresolve: host names for the addresses in an access log, from standard input to standard output.
+
+Manual: programs/logresolve.html.  An address is asked for once.  No look-up takes longer than PATIENCE; after several that did, none is waited for.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Final, TypeVar
+
+from whimbrel.octets import raw, text
+from whimbrel.utilities import usage
+from whimbrel.utilities.options import Exit, Program, Wrong, parse, start
+
+PATIENCE: Final = 5.0  # seconds for one address
+_GIVE_UP: Final = 20  # look-ups in a row without an answer in time
+Answer = TypeVar("Answer")
+_HEX: Final = "0123456789abcdefABCDEF:"
+
+
+def main() -> None:
+    """The console script."""
+    start(run, "logresolve")
+
+
+def run(program: Program) -> int:
+    """Resolve standard input; the exit status.  Raises Exit."""
+    try:
+        options, _ = parse(program.words, "s:c")
+    except Wrong as problem:
+        if program.old:
+            raise Exit(0, usage.LOGRESOLVE_OLD) from None
+        raise Exit(1, f"{program.name}: {problem.message}\n{usage.LOGRESOLVE}") from None
+    chosen = dict(options)
+    work = Resolving("c" in chosen, program.old)
+    for line in sys.stdin.buffer:
+        sys.stdout.buffer.write(raw(work.line(text(line))))
+    sys.stdout.buffer.flush()
+    if "s" in chosen:
+        _write(program, chosen["s"], work.statistics())
+    return 0
+
+
+def _write(program: Program, path: str, content: str) -> None:
+    try:
+        with open(raw(path), "wb") as file:
+            file.write(raw(content))
+    except OSError:
+        raise Exit(1, f"{program.name}: Could not open {path} for writing.") from None
+
+
+@dataclass(slots=True)
+class Resolving:
+    """A log on its way: what is known of its addresses, and the counts of the statistics."""
+
+    double: bool
+    old: bool = False
+    names: dict[str, str] = field(default_factory=dict)
+    entries: int = 0
+    named: int = 0
+    resolved: int = 0
+    unknown: int = 0
+    refused: int = 0
+    hits: int = 0
+    late: int = 0
+
+    def line(self, line: str) -> str:
+        """The line with its address resolved."""
+        if self.old and line == "\n":
+            return ""
+        self.entries += 1
+        address, space, rest = line.partition(" ")
+        if self.old and not space:
+            address = address.removesuffix("\n")
+        if not space:
+            rest = "\n"
+        if address in self.names:
+            return self._known(address, space, rest)
+        family, packed = _address(address, self.old)
+        if family is None or line[:1] not in _HEX:
+            self.named += 1
+            return line
+        self.resolved += 1
+        name = self._name(address, family, packed)
+        self.names[address] = name or address
+        return self._joined(name, space, rest) if name else line
+
+    def _known(self, address: str, space: str, rest: str) -> str:
+        self.hits += 1
+        if self.old:
+            self.resolved += 1
+        return self._joined(self.names[address], space, rest)
+
+    def _joined(self, name: str, space: str, rest: str) -> str:
+        return f"{name}\n" if self.old and not space else f"{name} {rest}"
+
+    def _name(self, address: str, family: int, packed: bytes) -> str:
+        name = self._ask(socket.inet_ntop(family, packed))
+        if not name:
+            self.unknown += 1
+        elif self.double and not self._confirmed(name, family, packed):
+            self.refused += 1
+            return ""
+        return name
+
+    def _ask(self, address: str) -> str:
+        found = self._in_time(lambda: [socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]])
+        return found[0] if found else ""
+
+    def _confirmed(self, name: str, family: int, packed: bytes) -> bool:
+        return packed in self._in_time(lambda: [socket.inet_pton(family, str(info[4][0])) for info in socket.getaddrinfo(name, None, family)])
+
+    def _in_time(self, question: Callable[[], list[Answer]]) -> list[Answer]:
+        """The answers of the resolver, or none where it fails or takes too long."""
+        if self.late >= _GIVE_UP:
+            return []
+        answers: list[list[Answer]] = []
+        thread = Thread(target=_answer, args=(question, answers), daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        self.late = self.late + 1 if thread.is_alive() else 0
+        return answers[0] if answers else []
+
+    def statistics(self) -> str:
+        """What -s writes."""
+        rows = [("Entries: %d", self.entries, True), ("    With name   : %d", self.named, True), ("    Resolves    : %d", self.resolved, True),
+                ("    - No reverse : %d", self.unknown, False), ("    - Double lookup failed : %d", self.refused, False),
+                ("Cache hits      : %d", self.hits, True), ("Cache size      : %d", len(self.names), True)]
+        text = "".join(form % count + "\n" for form, count, always in rows if always or count)
+        return f"logresolve Statistics:\n{text}" + (self._buckets() if self.old else "")
+
+    def _buckets(self) -> str:
+        """2.2's table of its cache: an address stands in the bucket that the sum of its four bytes names, modulo 256."""
+        buckets: dict[int, list[str]] = {}
+        for address, name in self.names.items():
+            packed = socket.inet_aton(address)
+            buckets.setdefault(sum(packed) % 256, []).append(f"  {socket.inet_ntoa(packed):>15} - {name}\n")
+        rows = (f"  {at:3}" + "     ".join(reversed(lines)) for at, lines in sorted(buckets.items()))
+        return "Cache buckets   :     IP number * hostname\n" + "".join(rows)
+
+
+def _answer(question: Callable[[], list[Answer]], answers: list[list[Answer]]) -> None:
+    try:
+        answers.append(question())
+    except (OSError, UnicodeError):
+        answers.append([])
+
+
+def _address(word: str, old: bool) -> tuple[int | None, bytes]:
+    """Family and bytes of a numeric address as getaddrinfo reads it (127.1 too), or None; 2.2 knows four dotted numbers only."""
+    if old:
+        digits = word.replace(".", "").isdigit() and word.count(".") == 3
+        return _parsed(socket.AF_INET, word) if digits else (None, b"")
+    return _parsed(socket.AF_INET6, word) if ":" in word else _parsed(socket.AF_INET, word)
+
+
+def _parsed(family: int, word: str) -> tuple[int | None, bytes]:
+    if not word or word[-1:].isspace():
+        return None, b""
+    try:
+        return family, socket.inet_aton(word) if family == socket.AF_INET else socket.inet_pton(family, word)
+    except (OSError, ValueError):
+        return None, b""

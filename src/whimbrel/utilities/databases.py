@@ -1,0 +1,74 @@
+"""DBM files as the utilities change them: read whole, changed in memory, replaced at once.
+
+SDBM (two files, .pag and .dir) and Berkeley DB hash files ("DB", httpd's default kind here) are written by Whimbrel itself.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from whimbrel.modules import berkeley, berkeley_writing, sdbm, sdbm_writing
+from whimbrel.octets import raw
+from whimbrel.utilities.replacing import replace
+
+UNKNOWN: Final = "APR does not understand this error code"
+_DRIVERS: Final = {"DEFAULT": "DB", "DB": "DB", "SDBM": "SDBM"}
+_USER_ERROR: Final = 120000
+_INVALID: Final = 22
+
+
+class Failure(Exception):
+    """What APR says of a file that can't be opened or written: a number and its words."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+
+class Database:
+    """The pairs of a DBM file, in the file's order; *kind* is what -T or -f says.  Raises Failure."""
+
+    def __init__(self, path: str, kind: str, create: bool = False, write: bool = True) -> None:
+        driver = _DRIVERS.get(kind.upper())
+        if driver is None:
+            raise Failure(20019, "DSO load failed")
+        self.sdbm = driver == "SDBM"
+        self._paths = [raw(path) + suffix for suffix in ((b".pag", b".dir") if self.sdbm else (b"",))]
+        self.pairs: dict[bytes, bytes] = {}
+        try:
+            self._load(create, write)
+        except OSError as problem:
+            raise self._failure(problem.errno or 0) from None
+        except berkeley.Damaged:
+            raise Failure(_USER_ERROR + _INVALID, UNKNOWN) from None
+
+    def _load(self, create: bool, write: bool) -> None:
+        contents = []
+        for path in reversed(self._paths):
+            flags = os.O_RDWR if write else os.O_RDONLY
+            with open(os.open(path, flags | (os.O_CREAT if create else 0), 0o666 if self.sdbm else 0o777), "rb") as file:
+                contents.append(file.read())
+        if self.sdbm:
+            self.pairs = dict(sdbm.pairs(contents[-1]))
+        elif contents[0]:
+            self.pairs = dict(berkeley.pairs(contents[0]))
+        elif not create:
+            raise berkeley.Damaged
+
+    def save(self) -> None:
+        """Write the files.  Raises Failure."""
+        try:
+            if self.sdbm:
+                contents = list(sdbm_writing.files(self.pairs.items()))
+            else:
+                contents = [berkeley_writing.data_of(self.pairs)]
+            for path, content in zip(self._paths, contents, strict=True):
+                replace(path, content)
+        except sdbm_writing.Full:
+            raise Failure(_INVALID, os.strerror(_INVALID)) from None
+        except OSError as problem:
+            raise self._failure(problem.errno or 0) from None
+
+    def _failure(self, errno: int) -> Failure:
+        return Failure(errno, os.strerror(errno)) if self.sdbm else Failure(_USER_ERROR + errno, UNKNOWN)

@@ -1,0 +1,108 @@
+"""Making what a password file holds of a password.
+
+Manual: programs/htpasswd.html, misc/password_encryptions.html.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.octets import raw, text
+
+ALPHABET: Final = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+PLAIN_WARNING: Final = "Warning: storing passwords as plain text might just not work on this platform.\n"
+CUT_WARNING: Final = "Warning: Password truncated to 8 characters by CRYPT algorithm.\n"
+IGNORED_WARNING: Final = "Warning: Ignoring -C/-r argument for this algorithm.\n"
+BCRYPT_COSTS: Final = range(4, 18)
+BCRYPT_COST: Final = 5
+ROUNDS: Final = range(1000, 1_000_000_000)
+_CRYPT_USES: Final = 8
+_BCRYPT_USES: Final = 72
+_STANDARD_ROUNDS: Final = 5000
+
+
+class Unable(Exception):
+    """The algorithm doesn't take this cost; the text is httpd's, without the program's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """What to store, and what to say on standard error about it."""
+
+    stored: str
+    warning: str = ""
+
+
+def hashed(password: str, algorithm: str, cost: int) -> Hashed:
+    """*password* by the algorithm of htpasswd's option letter (m s d p B 2 5); *cost* is 0 where none is given.  Raises Unable."""
+    if cost and algorithm not in "B25":
+        cheap = hashed(password, algorithm, 0)
+        return Hashed(cheap.stored, IGNORED_WARNING + cheap.warning)
+    makers: dict[str, Callable[[str, int], Hashed]] = {
+        "m": _apr1, "s": _sha1, "d": _crypt, "p": _plain, "B": _bcrypt, "2": _sha256, "5": _sha512,
+    }
+    return makers[algorithm](password, cost)
+
+
+def salt(length: int) -> str:
+    """Random characters of crypt's alphabet."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+
+
+def _plain(password: str, cost: int) -> Hashed:
+    return Hashed(password)
+
+
+def _sha1(password: str, cost: int) -> Hashed:
+    return Hashed("{SHA}" + base64.b64encode(hashlib.sha1(raw(password)).digest()).decode("ascii"))
+
+
+def _apr1(password: str, cost: int) -> Hashed:
+    from passlib.hash import apr_md5_crypt
+
+    return Hashed(str(apr_md5_crypt.using(salt=salt(8)).hash(raw(password))))
+
+
+def _crypt(password: str, cost: int) -> Hashed:
+    from passlib.hash import des_crypt
+
+    stored = str(des_crypt.using(salt=salt(2)).hash(raw(password)[:_CRYPT_USES]))
+    return Hashed(stored, CUT_WARNING if len(password) > _CRYPT_USES else "")
+
+
+def _bcrypt(password: str, cost: int) -> Hashed:
+    import bcrypt
+
+    cost = cost or BCRYPT_COST
+    if cost not in BCRYPT_COSTS:
+        raise Unable("Unable to encode with bcrypt: Invalid argument")
+    made = bcrypt.hashpw(raw(password)[:_BCRYPT_USES], bcrypt.gensalt(cost, b"2b"))
+    return Hashed("$2y$" + text(made)[4:])
+
+
+def _sha256(password: str, cost: int) -> Hashed:
+    from passlib.hash import sha256_crypt
+
+    return _sha2(sha256_crypt, "$5$", password, cost)
+
+
+def _sha512(password: str, cost: int) -> Hashed:
+    from passlib.hash import sha512_crypt
+
+    return _sha2(sha512_crypt, "$6$", password, cost)
+
+
+def _sha2(handler: object, prefix: str, password: str, cost: int) -> Hashed:
+    """crypt(3) answers `*0` to rounds that it does not take, and the tool stores that."""
+    if cost and cost not in ROUNDS:
+        return Hashed("*0")
+    using = handler.using(salt=salt(16), rounds=cost or _STANDARD_ROUNDS)  # type: ignore[attr-defined]
+    made = str(using.hash(raw(password))).removeprefix(prefix).rpartition("rounds=")[2]
+    if made.startswith(f"{cost or _STANDARD_ROUNDS}$"):
+        made = made.partition("$")[2]
+    return Hashed(prefix + (f"rounds={cost}$" if cost else "") + made)

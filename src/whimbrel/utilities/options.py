@@ -1,0 +1,119 @@
+"""Command lines as APR's getopt reads them, and the program that a utility speaks as.
+
+Manual: programs/ (htpasswd, htdbm, htdigest, httxt2dbm, rotatelogs, logresolve).  Options come before operands; `-abc` is three options; an
+argument stands in the same word or in the next; anything that starts with `--` ends the options.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from whimbrel.octets import from_system, raw
+
+
+class Wrong(Exception):
+    """A bad option; *message* is APR's, without the program's name."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Exit(Exception):
+    """The utility ends with *status*, after *message* on standard error."""
+
+    def __init__(self, status: int, message: str = "") -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A utility as it was called: *path* is the name it was called by, *words* what followed, *old* whether it is 2.2's."""
+
+    path: str
+    words: list[str] = field(default_factory=list)
+    old: bool = False
+
+    @property
+    def name(self) -> str:
+        """The base name, as it stands before "illegal option"."""
+        return self.path.rpartition("/")[2]
+
+
+def program(path: str, words: list[str]) -> Program:
+    """The program for a command line; a leading `--dialect 2.2` chooses the utility of 2.2."""
+    old = False
+    while words and words[0].partition("=")[0] == "--dialect":
+        value, at = (words[0].partition("=")[2], 1) if "=" in words[0] else (words[1] if len(words) > 1 else "", 2)
+        if value not in ("2.2", "2.4", "guide"):
+            raise Exit(2, f"{path}: --dialect takes 2.2, 2.4 or guide\n")
+        old, words = value == "2.2", words[at:]
+    return Program(path, words, old)
+
+
+def parse(words: list[str], known: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """Options with their arguments ("" for none), and the operands; *known* is getopt's string.  Raises Wrong."""
+    found: list[tuple[str, str]] = []
+    at = 0
+    while at < len(words) and words[at][:1] == "-" and words[at] != "-":
+        word, at = words[at], at + 1
+        if word.startswith("--"):
+            break
+        place = 1
+        while place < len(word):
+            letter, place = word[place], place + 1
+            spot = -1 if letter == ":" else known.find(letter)
+            if spot < 0:
+                raise Wrong(f"illegal option -- {letter}")
+            if known[spot + 1:spot + 2] != ":":
+                found.append((letter, ""))
+                continue
+            if place >= len(word):
+                if at >= len(words):
+                    raise Wrong(f"option requires an argument -- {letter}")
+                word, place, at = words[at], 0, at + 1
+            found.append((letter, word[place:]))
+            break
+    return found, words[at:]
+
+
+def say(text: str) -> None:
+    """Write to standard error at once."""
+    sys.stderr.flush()
+    try:
+        os.write(2, raw(text))
+    except OSError:
+        pass
+
+
+def out(text: str) -> None:
+    """Write to standard output at once; a closed reader is no reason for a trace."""
+    data = raw(text)
+    try:
+        while data:
+            data = data[os.write(1, data):]
+    except OSError:
+        pass
+
+
+def start(run: Callable[[Program], int], name: str) -> None:
+    """The console script `whimbrel-NAME`: run the utility, which speaks under httpd's name for it, and exit as it says."""
+    path = from_system(sys.argv[0]) if name == "rotatelogs" else name  # rotatelogs shows how it is written into a configuration
+    sys.exit(status(run, path, [from_system(word) for word in sys.argv[1:]]))
+
+
+def status(run: Callable[[Program], int], path: str, words: list[str]) -> int:
+    """What *run* makes of a command line: its exit status."""
+    for number in (signal.SIGINT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        return run(program(path, words))
+    except Exit as end:
+        if end.message:
+            say(end.message)
+        return end.status

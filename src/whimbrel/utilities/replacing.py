@@ -1,0 +1,57 @@
+"""Replacing a file's content: a temporary file beside it, written through to the disk, takes its place at once.
+
+Mode and owner stay; symbolic links are followed; a new file has the mode that the umask gives.  Where no file may be made beside it, or it is no
+regular file, the content is written in place.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+
+
+def replace(path: bytes, data: bytes, mode: int = 0o666) -> None:
+    """Make *data* the content of the file; *mode*, less the umask, is for a file that isn't there.  Raises OSError."""
+    target = os.path.realpath(path)
+    try:
+        before = os.stat(target)
+    except FileNotFoundError:
+        before = None
+    if before is not None and not stat.S_ISREG(before.st_mode):
+        return _in_place(target, data, mode)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=b".", suffix=b".tmp", dir=os.path.dirname(target) or b".")
+    except PermissionError:
+        return _in_place(target, data, mode)
+    try:
+        _fill(handle, data, before, mode)
+        os.rename(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _fill(handle: int, data: bytes, before: os.stat_result | None, mode: int) -> None:
+    with open(handle, "wb") as file:
+        file.write(data)
+        if before is None:
+            os.fchmod(handle, mode & ~_umask())
+        else:
+            if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(handle, before.st_uid, before.st_gid)
+            os.fchmod(handle, stat.S_IMODE(before.st_mode))
+        file.flush()
+        os.fsync(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _in_place(path: bytes, data: bytes, mode: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with open(handle, "wb") as file:
+        file.write(data)

@@ -1,0 +1,180 @@
+"""The files that rotatelogs writes: their names, when the next one is due, and how one follows another.
+
+Manual: programs/rotatelogs.html.  A file that can't be opened when another one is open doesn't end the program: the open one starts anew, with a
+line that says how many messages are lost.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.octets import raw, text
+from whimbrel.utilities.options import Exit, say
+
+_NEW: Final = "Open a new file"
+_TIME: Final = "Time interval expired"
+_SIZE: Final = "Maximum size reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the command line says; *seconds* and *size* (bytes) are 0 where they don't count, *offset* is in seconds."""
+
+    name: str
+    seconds: int = 0
+    size: int = 0
+    offset: int = 0
+    local: bool = False
+    pattern: bool = False
+    force: bool = False
+    parents: bool = False
+    verbose: bool = False
+    empty: bool = False
+    echo: bool = False
+    truncate: bool = False
+    truncate_next: bool = False
+    files: int = 0
+    link: str = ""
+    program: str = ""
+
+
+class Rotation:
+    """The open file and what is known of it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.handle = -1
+        self.path = ""
+        self.end = 0
+        self.number = -1
+        self.messages = 0
+
+    def now(self) -> int:
+        """Seconds since the epoch, moved by the offset that rotation goes by."""
+        now = int(time.time())
+        return now + (time.localtime(now).tm_gmtoff if self.plan.local else self.plan.offset)
+
+    def left(self) -> int:
+        """Seconds until the next file is due."""
+        return self.end - self.now() if self.end else self.plan.seconds
+
+    def take(self, data: bytes) -> None:
+        """Write *data*, to the next file where that is due.  Raises Exit."""
+        reason = self._reason()
+        if reason:
+            self._tell(f"File rotation needed, reason: {reason}\n")
+            self.open()
+        try:
+            _write(self.handle, data)
+            self.messages += 1
+        except OSError as problem:
+            self._reset("error writing to log", problem)
+
+    def _reason(self) -> str:
+        plan = self.plan
+        if self.handle < 0:
+            return _NEW
+        if plan.size and os.fstat(self.handle).st_size > plan.size:
+            return _SIZE
+        return _TIME if plan.seconds and self.now() >= self.end else ""
+
+    def open(self) -> None:
+        """Open the next file and close the one before.  Raises Exit."""
+        plan, now = self.plan, self.now()
+        begin = now // plan.seconds * plan.seconds if plan.seconds else now
+        self.end = begin + plan.seconds if plan.seconds else 0
+        path = self._next_name(begin)
+        if plan.parents:
+            self._make_parents(path)
+        self._tell(f"Opening file {path}\n")
+        again = self.handle >= 0 and (plan.files > 0 or plan.truncate_next)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if plan.truncate or again else 0)
+        try:
+            handle = os.open(raw(path), flags, 0o666)
+        except OSError as problem:
+            self._failed(path, problem)
+            return
+        before = (self.handle, self.path)
+        self.handle, self.path = handle, path
+        self._after_opening(*before)
+
+    def _after_opening(self, before: int, before_path: str) -> None:
+        if self.plan.link:
+            self._link()
+        if self.plan.program:
+            self._call(before_path)
+        if before >= 0:
+            self._tell(f"Closing file {before_path}\n")
+            os.close(before)
+        self.messages = 0
+
+    def _next_name(self, begin: int) -> str:
+        plan = self.plan
+        if plan.pattern:
+            return text(os.fsencode(time.strftime(os.fsdecode(raw(plan.name)), time.gmtime(begin))))
+        if plan.files:
+            self.number = (self.number + 1) % plan.files
+            return f"{plan.name}.{self.number}" if self.number else plan.name
+        return plan.name if plan.truncate else f"{plan.name}.{begin:010}"
+
+    def _make_parents(self, path: str) -> None:
+        folder = path.rpartition("/")[0]
+        if folder and not os.path.isdir(raw(folder)):
+            self._tell(f"Creating directory {folder}\n")
+            try:
+                os.makedirs(raw(folder), exist_ok=True)
+            except OSError as problem:
+                raise Exit(2, f"Could not create directory '{folder}' ({_why(problem)})\n") from None
+
+    def _failed(self, path: str, problem: OSError) -> None:
+        if self.handle < 0:
+            raise Exit(2, f"Could not open log file '{path}' ({_why(problem)})\n")
+        self._reset("error opening new log file", problem)
+
+    def _reset(self, what: str, problem: OSError) -> None:
+        """Empty the open file, and say in it what is lost.  Raises Exit."""
+        try:
+            os.ftruncate(self.handle, 0)
+        except OSError:
+            raise Exit(2, f"Error truncating the file {self.path}\n") from None
+        line = f"Resetting log file due to {what}, {self.messages:10} messages lost: {_why(problem)[:25]:<25}\n"
+        self.messages = 0
+        try:
+            _write(self.handle, raw(line))
+        except OSError:
+            raise Exit(2, f"Error writing to the file {self.path}\n") from None
+
+    def _link(self) -> None:
+        link = self.plan.link
+        self._tell(f"Linking {self.path} to {link}\n")
+        try:
+            if os.path.lexists(raw(link)):
+                os.unlink(raw(link))
+            os.link(raw(self.path), raw(link))
+        except OSError as problem:
+            raise Exit(2, f"Error linking file {self.path} to {link} ({_why(problem)})\n") from None
+
+    def _call(self, before: str) -> None:
+        program = self.plan.program
+        self._tell(f"Calling post-rotate program: {program}\n")
+        try:
+            subprocess.Popen([raw(word) for word in (program, self.path, before) if word], stdin=subprocess.DEVNULL)
+        except OSError as problem:
+            say(f"Could not spawn post-rotate process '{program}': {_why(problem)}\n")
+
+    def _tell(self, line: str) -> None:
+        if self.plan.verbose:
+            say(line)
+
+
+def _write(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data):]
+
+
+def _why(problem: OSError) -> str:
+    return os.strerror(problem.errno or 0)
