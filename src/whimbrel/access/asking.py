@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from whimbrel.access.atoms import Atom, Member
 from whimbrel.access.decision import Function, Space, Undecided
@@ -15,6 +15,7 @@ from whimbrel.modules.auth_api import AuthnCoreSettings, auth_type
 from whimbrel.request.plan import Plan
 
 S = TypeVar("S")
+_SUFFIXES: Final = {"default": ("",), "db": ("",), "gdbm": ("",), "sdbm": (".dir", ".pag"), "ndbm": (".db",)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +52,18 @@ class Asking:
 
     def under(self, alias: Alias) -> Asking:
         """The same question with an alias's settings laid over."""
-        return replace(self, plan=self.plan.plus(alias.layer))
+        return replace(self, plan=self.plan.plus(alias.layer), chain=(*self.chain, Layer(alias.lines)))
 
     def unreadable(self, path: str) -> bool:
         """Whether the server is known not to be able to read the file."""
         return self.world.readable(path) is False
+
+    def unreadable_dbm(self, path: str, kind: str) -> bool:
+        """The same of a DBM file, whose name the kinds lengthen in different ways."""
+        low = kind.lower()
+        if low not in _SUFFIXES:
+            return True  # no driver has that name
+        return any(self.unreadable(path + suffix) for suffix in _SUFFIXES[low])
 
     def auth_type(self) -> str | None:
         """AuthType in lower case, None where no authentication is wanted.  Raises Undecided where it depends on the request."""
@@ -74,6 +82,5 @@ class Asking:
         return None if value is None else value.string.text if value.fixed is None else value.fixed
 
     def lines(self, *families: str) -> str:
-        """The lines in force whose name begins with one of *families*, as normal text: what a provider without a model was told."""
-        found = {line.name: " ".join(line.args.split()) for layer in self.chain for line in layer.lines if line.name.startswith(families)}
-        return "; ".join(f"{name} {args}" for name, args in sorted(found.items()))
+        """The lines whose name begins with one of *families*, outermost first, as normal text: what a provider without a model was told."""
+        return "; ".join(" ".join([line.name, *line.args.split()]) for layer in self.chain for line in layer.lines if line.name.startswith(families))

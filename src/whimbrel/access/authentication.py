@@ -112,7 +112,9 @@ def _aliased(ask: Asking, alias: Alias, scheme: str, realm: str) -> Cases:
 
 
 def _name(ask: Asking, provider: AuthnProvider) -> str:
-    """What the provider is called; aliases come first, as where it was looked up."""
+    """What the provider is called: the word after AuthBasicProvider."""
+    if getattr(provider, "name", ""):
+        return str(provider.name)
     server = ask.settings.configuration.main.records.get(AuthnCoreServer)
     aliases = server.aliases if server is not None and isinstance(server.aliases, dict) else {}
     known = {**ask.settings.configuration.modules.providers("authn"), **aliases}
@@ -138,5 +140,5 @@ def _area(ask: Asking, name: str) -> str | None:
         return None if file is None or ask.unreadable(file.path) else f"file {file.path}"
     if name == "dbm":
         settings = ask.folder(AuthnDbmSettings)
-        return None if not settings.path or ask.unreadable(settings.path) else f"dbm {settings.kind} {settings.path}"
+        return None if not settings.path or ask.unreadable_dbm(settings.path, settings.kind) else f"dbm {settings.kind} {settings.path}"
     return f"{name} {ask.lines(*_TOLD.get(name, ('authn', f'auth{name}')))}"

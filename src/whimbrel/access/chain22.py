@@ -92,7 +92,7 @@ def _dbm(ask: Asking) -> Cases:
     lines = [line for line in _group_lines(ask) if noted or line.name.lower() == "group"]
     if not settings.path or not lines:
         return always(ask.space, DECLINED)
-    if ask.unreadable(settings.path):
+    if ask.unreadable_dbm(settings.path, settings.kind):
         return always(ask.space, 500)
     source = f"dbm {settings.kind} {settings.path}"
     return _groups(ask, lines, settings.authoritative, noted, lambda words: ask.any_member(source, words), source)

@@ -33,11 +33,16 @@ _USUAL_METHODS: Final = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND", 
 
 @dataclass(frozen=True)
 class Credentials:
-    """What the client says it is: *user* in *groups*; *right*: the password is that user's."""
+    """What the client says it is: *user* in *groups*; *right*: the password is that user's; *known*: there is such a user."""
 
     user: str
     right: bool
     groups: tuple[str, ...] = ()
+    known: bool = True
+
+    def __str__(self) -> str:
+        groups = f" in {', '.join(self.groups)}" if self.groups else ""
+        return f"as {self.user}{groups}" + ("" if self.right else " with a wrong password" if self.known else ", whom nobody knows")
 
 
 @dataclass(frozen=True)
@@ -56,16 +61,9 @@ class Client:
         who = f"{self.method} from {self.address}"
         who += f" ({self.host})" if self.host else ""
         who += ", an address of the server's own," if self.own else ""
-        who += f" {self._password()}"
+        who += f" {self.credentials or 'without a password'}"
         who += f", with {', '.join(self.environment)} set" if self.environment else ""
         return who + "".join(f", {text}: {'yes' if holds else 'no'}" for text, holds in self.also)
-
-    def _password(self) -> str:
-        given = self.credentials
-        if given is None:
-            return "without a password"
-        groups = f" in {', '.join(given.groups)}" if given.groups else ""
-        return f"as {given.user}{groups}" if given.right else f"as {given.user}{groups} with a wrong password"
 
 
 def find(space: Space, function: Any) -> Client | None:
@@ -216,6 +214,15 @@ def _given(true: list[Atom], values: dict[Atom, bool]) -> Credentials | None:
     if not any(isinstance(a, concerned) for a in true):
         return None
     sets = [a for a in values if isinstance(a, UserIn)]
-    asked = [holds for a, holds in values.items() if isinstance(a, RightPassword)]
-    groups = tuple(a.group for a in true if isinstance(a, Member))
-    return Credentials(users(sets)[tuple(values[a] for a in sets)], any(asked) or not asked, groups)
+    return Credentials(
+        user=users(sets)[tuple(values[a] for a in sets)],
+        right=_any_or_unasked(values, RightPassword) and _any_or_unasked(values, KnownUser),
+        groups=tuple(a.group for a in true if isinstance(a, Member)),
+        known=_any_or_unasked(values, KnownUser),
+    )
+
+
+def _any_or_unasked(values: dict[Atom, bool], kind: type[Any]) -> bool:
+    """Whether an atom of *kind* holds, or none is asked for."""
+    asked = [holds for atom, holds in values.items() if isinstance(atom, kind)]
+    return any(asked) or not asked

@@ -36,12 +36,14 @@ class World:
     *modules* are LoadModule's identifiers in load order, with or without ``_module`` (2.2 asks its authorization modules in that order); what the
     recorded binaries have built in is always there.  *root* is the server root.  *readable* (absolute path of a password or group file) says
     whether the server can read it; None, not known, counts as readable.  *aliases* are the <AuthnProviderAlias> and <AuthzProviderAlias> containers.
+    *methods* are names that the main file registers somewhere (<Limit>, RegisterHttpMethod); those of the chain itself need not be among them.
     """
 
     modules: tuple[str, ...]
     root: str = "/"
     readable: Callable[[str], bool | None] = lambda _path: None
     aliases: tuple[Line, ...] = ()
+    methods: tuple[str, ...] = ()
     _settings: dict[str, Settings] = field(default_factory=dict, init=False, repr=False)
 
     def settings(self, dialect: Dialect) -> Settings:
@@ -54,11 +56,12 @@ class World:
 
 @dataclass(frozen=True)
 class Alias:
-    """A provider under another name: *base* with the arguments *given* and the settings of *layer*."""
+    """A provider under another name: *base* with the arguments *given* and the settings of *layer*, which *lines* made."""
 
     base: str
     given: str
     layer: model.Layer
+    lines: tuple[Line, ...]
 
 
 class Broken(Exception):
@@ -78,6 +81,8 @@ class Settings:
                 self.foreign.append(name)
             elif row.identifier not in self.configuration.modules:
                 add_module(self.configuration, row)
+        for name in world.methods:
+            self.configuration.methods.register(name)
         self.aliases = {kind: dict(self._aliases(world.aliases, kind)) for kind in ALIASES}
         self.plans = plan.World(self.configuration)
         self._layers: dict[Layer, model.Layer | ConfigError] = {}
@@ -90,10 +95,13 @@ class Settings:
                 name, rest = getword(rest)
                 layer = model.Layer(SectionKind.DIRECTORY)
                 self._execute(line.children, SectionKind.DIRECTORY, layer, False)
-                yield name, Alias(base, getword(rest)[0], layer)
+                yield name, Alias(base, getword(rest)[0], layer, line.children)
 
     def merged(self, chain: Sequence[Layer]) -> plan.Plan:
         """The settings where *chain* applies: the layers of one walk are merged with each other first.  Raises ConfigError, Broken."""
+        for layer in chain:
+            if not layer.htaccess:
+                self._layer(layer)  # httpd reads the main file first: methods that <Limit> registers there are known in every .htaccess file
         result = self.plans.root(self.configuration.main)
         for walk, layers in groupby(chain, key=lambda layer: _WALKS.get(layer.kind, 0)):
             joined: model.Layer | None = None
@@ -107,17 +115,18 @@ class Settings:
         return result
 
     def _layer(self, layer: Layer) -> model.Layer:
-        found = self._layers.get(layer)
-        if found is None:
-            found = self._layers[layer] = self._made(layer)
+        found = self._layers.get(layer) or self._made(layer)
+        if isinstance(found, ConfigError) and layer.htaccess:
+            raise Broken(str(found))  # not kept: a later chain may register the method that was missing
+        self._layers[layer] = found
         if isinstance(found, ConfigError):
-            raise Broken(str(found)) if layer.htaccess else found
+            raise found
         return found
 
     def _made(self, layer: Layer) -> model.Layer | ConfigError:
         made = model.Layer(layer.kind, layer.place)
         try:
-            self._execute(layer.lines, layer.kind, made, layer.htaccess)
+            self._execute([line for line in layer.lines if line.name not in ALIASES], layer.kind, made, layer.htaccess)
         except ConfigError as problem:
             return problem
         except StartError as problem:

@@ -147,7 +147,7 @@ def _dbm(ask: Asking, user: bool, good: Callable[[str], Function]) -> Cases:
         return always(ask.space, DENIED_NO_USER)
     if not settings.path:
         return always(ask.space, DENIED)
-    if ask.unreadable(settings.path):
+    if ask.unreadable_dbm(settings.path, settings.kind):
         return always(ask.space, GENERAL_ERROR)
     return _result(ask, good(f"dbm {settings.kind} {settings.path}"))
 
