@@ -54,19 +54,27 @@ def _same(pattern: str, name: str) -> bool:
 
 
 class Overrides:
-    """The AllowOverride lines of an estate."""
+    """The AllowOverride lines of an estate: sections of plain paths by path, the others in a list."""
 
     def __init__(self, estate: Estate) -> None:
-        found = [area for line in estate.named("allowoverride") if (area := _area(line)) is not None]
-        found.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
-        self.areas = found
-        self.hosts: set[Statement | None] = {None, *(area.host for area in found)}
+        self._plain: dict[tuple[str, ...], list[Area]] = {}
+        self._others: list[Area] = []
+        self._admitting: set[tuple[str, ...]] = set()  # every prefix of a plain path that admits
+        for area in filter(None, map(_area, estate.named("allowoverride"))):
+            if area.components is None or any(_WILD & set(part) for part in area.components):
+                self._others.append(area)
+                continue
+            self._plain.setdefault(area.components, []).append(area)
+            if area.admits:
+                self._admitting.update(area.components[:count] for count in range(len(area.components) + 1))
 
     def admits(self, folder: str) -> bool:
         """Whether any server reads .htaccess files in *folder*."""
         parts = _parts(folder)
-        fitting = [area for area in self.areas if area.fits(parts)]
-        return any(self._last(fitting, host) for host in self.hosts)
+        fitting = [area for count in range(len(parts) + 1) for area in self._plain.get(parts[:count], ())]
+        fitting += [area for area in self._others if area.fits(parts)]
+        fitting.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
+        return any(self._last(fitting, host) for host in {None, *(area.host for area in fitting)})
 
     def _last(self, areas: list[Area], host: Statement | None) -> bool:
         speaking = [area.admits for area in areas if area.host in (None, host)]
@@ -75,7 +83,7 @@ class Overrides:
     def worth_walking(self, folder: str) -> bool:
         """Whether they may be read anywhere below *folder*."""
         parts = _parts(folder)
-        return self.admits(folder) or any(area.admits and area.reaches_below(parts) for area in self.areas)
+        return parts in self._admitting or self.admits(folder) or any(area.admits and area.reaches_below(parts) for area in self._others)
 
 
 def _area(line: Statement) -> Area | None:
@@ -103,7 +111,7 @@ def htaccess_files(estate: Estate, progress: Callable[[str], None], here: Callab
     seen: set[tuple[int, int]] = set()
     for path, line in _roots(estate).items():
         place = here(path).rstrip("/") or "/"
-        if overrides.worth_walking(path) and is_directory(place):
+        if is_directory(place) and overrides.worth_walking(path):
             for found in _walk(place, seen, estate, line, progress):
                 folder = path.rstrip("/") + found[len(place):]
                 for name in names:
