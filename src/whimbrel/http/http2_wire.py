@@ -5,16 +5,52 @@ Whoever imports this needs the package; nothing else here does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, Event
 from h2.settings import SettingCodes, Settings
+from h2.stream import StreamClosedBy
+from hpack import Decoder
 
 MAX_FIELDS = 256 * 1024   # bytes of one block of fields, unpacked
 WINDOW = (1 << 31) - 1
+
+
+MAX_KNOWN = 128           # blocks of fields that are remembered
+
+
+def _mark(coder: Any) -> tuple[Any, int, int]:
+    """What changes whenever the dynamic table of *coder* does: its newest entry, its number of entries and its size."""
+    entries = coder.header_table.dynamic_entries
+    return (entries[0] if entries else None), len(entries), coder.header_table.maxsize
+
+
+def _same(one: tuple[Any, int, int], other: tuple[Any, int, int]) -> bool:
+    return one[0] is other[0] and one[1:] == other[1:]
+
+
+class Remembering(Decoder):
+    """HPACK's decoder; blocks that leave its table as it is are read once, as long as it stays so (clients repeat them with every request)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[bytes, list[Any]] = {}
+
+    def decode(self, data: bytes, raw: bool = False) -> list[Any]:
+        block = bytes(data)
+        found = self.known.get(block) if raw else None
+        if found is not None:
+            return found
+        before = _mark(self)
+        fields = list(super().decode(block, raw))
+        if not _same(before, _mark(self)) or len(self.known) >= MAX_KNOWN:
+            self.known.clear()
+        elif raw:
+            self.known[block] = fields
+        return fields
 
 
 class Wire(H2Connection):
@@ -30,7 +66,11 @@ class Wire(H2Connection):
             validate_outbound_headers=False, normalize_outbound_headers=False))
         self.local_settings = Settings(client=False, initial_values={
             SettingCodes.MAX_CONCURRENT_STREAMS: max_streams, SettingCodes.INITIAL_WINDOW_SIZE: window})
+        self.known = Remembering()
+        self.decoder = self.known
         self.decoder.max_header_list_size = MAX_FIELDS
+        self._blocks: dict[int, tuple[Any, bytes, bytes]] = {}
+        self._written = _mark(self.encoder)
 
     def begin(self) -> None:
         """Send the settings and open the connection's own window: streams have theirs."""
@@ -56,6 +96,46 @@ class Wire(H2Connection):
         event = ConnectionTerminated()
         event.error_code, event.last_stream_id, event.additional_data = frame.error_code, frame.last_stream_id, None
         return [], [event]
+
+    # the short way: requests without a body that are answered before anything else happens ------------------------------------------------------
+    @property
+    def clear(self) -> bool:
+        """Whether the next byte begins a frame."""
+        buffer = self.incoming_buffer
+        return not buffer._preamble_len and not buffer._data and not buffer._headers_buffer
+
+    def room(self, size: int) -> bool:
+        """Whether *size* bytes fit into one frame on a stream that is new."""
+        return size <= min(self.outbound_flow_control_window, self.remote_settings.initial_window_size, self.max_outbound_frame_size)
+
+    def answer(self, stream: int, owner: Any, date: bytes, fields: Callable[[], list[tuple[bytes, bytes]]], body: bytes) -> bytes:
+        """The frames of a whole answer on a new stream, which is over with it.
+
+        *fields* of one *owner* and *date* are always the same.  Call `room` before, and nothing else with this stream.
+        """
+        block = self._block(owner, date, fields)
+        self.highest_inbound_stream_id = stream
+        self._closed_streams[stream] = StreamClosedBy.SEND_END_STREAM
+        self.outbound_flow_control_window -= len(body)
+        number = stream.to_bytes(4)
+        if not body:
+            return b"%b\x01\x05%b%b" % (len(block).to_bytes(3), number, block)
+        return b"%b\x01\x04%b%b%b\0\x01%b%b" % (len(block).to_bytes(3), number, block, len(body).to_bytes(3), number, body)
+
+    def _block(self, owner: Any, date: bytes, fields: Callable[[], list[tuple[bytes, bytes]]]) -> bytes:
+        known = self._blocks.get(id(owner))
+        if known is not None and known[0] is owner and known[1] == date and _same(self._written, _mark(self.encoder)):
+            return known[2]
+        before = _mark(self.encoder)
+        block = bytes(self.encoder.encode(fields()))
+        if not _same(self._written, before) or len(self._blocks) >= MAX_KNOWN:
+            self._blocks.clear()
+        self._written = _mark(self.encoder)
+        if _same(before, self._written):
+            self._blocks[id(owner)] = (owner, date, block)
+        else:
+            self._blocks.clear()
+        return block
 
     @property
     def client_takes_push(self) -> bool:

@@ -77,6 +77,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.sender = Sender(self)
         connection.served = 1
         connection.ending = False
+        self._begun: list[Stream] = []
         self._do: dict[type[Any], Callable[[Any], None]] = {
             RequestReceived: self._request, DataReceived: self._data, StreamEnded: self._stream_ended, TrailersReceived: self._trailers,
             StreamReset: self._stream_reset, WindowUpdated: self._window, RemoteSettingsChanged: self._settings, PingReceived: self._nothing,
@@ -142,12 +143,17 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def data_received(self, data: bytes) -> None:
         if self.ended:
             return
+        if self.answered and not self.paused and not self.leaving and self.wire.clear:
+            data = self._at_once(data)
+            if not data:
+                self.set_deadline()
+                return
         try:
-            events = self.wire.receive_data(data)
-            for event in events:
+            for event in self.wire.receive_data(data):
                 do = self._do.get(type(event))
                 if do is not None:
                     do(event)
+            self._begin_all()
         except ProtocolError:
             self.flush()
             self.close(said=True)
@@ -223,8 +229,16 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if ended and head.length:
             self._gone(stream, Reset.PROTOCOL_ERROR)
             self.reset(number, Reset.PROTOCOL_ERROR)
-            return
-        self._respond(stream)
+        self._begun.append(stream)
+
+    def _begin_all(self) -> None:
+        """Work on the requests of one piece of data, but not on those that it already takes back."""
+        begun, self._begun = self._begun, []
+        for stream in begun:
+            if stream.gone:
+                self.running -= 1
+            else:
+                self._respond(stream)
 
     def _stream(self, number: int, head: Head, body: RequestBody) -> Stream:
         one, service = self.connection, self.service
@@ -232,8 +246,47 @@ class Http2Connection(asyncio.Protocol, Expiring):
         push = "on" if self.settings.push and self.wire.client_takes_push else "off"
         notes = {**one.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
         connection = Connection(one.client_ip, one.client_port, one.local_ip, one.local_port, served=1, ident=one.ident, ending=True, notes=notes)
+        self.running += 1
         stream = self.streams[number] = Stream(number, connection, head, body)
         return stream
+
+    def _at_once(self, data: bytes) -> bytes:
+        """Answer the requests at the front of *data* whose bytes are known and whose answers are kept; the rest of it."""
+        wire, known, at, out = self.wire, self.wire.known.known, 0, bytearray(self.wire.data_to_send())
+        while len(data) - at >= 9 and data[at + 3] == 1 and data[at + 4] in (0x05, 0x25):
+            end = at + 9 + int.from_bytes(data[at:at + 3])
+            number = int.from_bytes(data[at + 5:at + 9])
+            fields = known.get(data[at + 9 + (5 if data[at + 4] & 0x20 else 0):end]) if end <= len(data) else None
+            if fields is None or number <= wire.highest_inbound_stream_id or not number & 1 or self.sender.padding:
+                break
+            if data[at + 4] & 0x20 and int.from_bytes(data[at + 9:at + 13]) & 0x7FFFFFFF == number:
+                break
+            frames = self._kept_frames(number, fields)
+            if not frames:
+                break
+            out += frames
+            at = end
+        if out:
+            self.transport.write(bytes(out))
+        return data[at:] if at else data
+
+    def _kept_frames(self, number: int, fields: list[RawField]) -> bytes:
+        """The frames of a kept answer, b"" where there is none or no room for it."""
+        raw = raw_head(fields, self.wire.client_takes_push)
+        kept, head = self._kept(raw) if raw else (None, None)
+        if kept is None or not self.wire.room(kept.size) or kept.size > self.sender.largest:
+            return b""
+        service, found = self.service, kept
+        self._note(kept, head)
+        return self.wire.answer(number, kept, service.date, lambda: answer_fields(found.before, service.date, found.after), kept.body)
+
+    def _note(self, kept: Kept, head: RawHead | None) -> None:
+        service = self.service
+        service.engine.repeated(kept, self.connection, head)
+        service.requests += 1
+        service.sent += kept.size
+        self.answered += 1
+        self._resets = self._idle = 0
 
     def _kept(self, raw: bytes) -> tuple[Kept | None, RawHead | None]:
         """What was kept for a head, and the head where it is not the same to the byte."""
@@ -253,19 +306,13 @@ class Http2Connection(asyncio.Protocol, Expiring):
         size = kept.size
         if size and size > min(self.wire.local_flow_control_window(number), self.wire.max_outbound_frame_size, self.sender.largest):
             return False
-        service, connection = self.service, self.connection
-        self.wire.send_headers(number, answer_fields(kept.before, service.date, kept.after), end_stream=not size)
+        self.wire.send_headers(number, answer_fields(kept.before, self.service.date, kept.after), end_stream=not size)
         if size:
             self.sender.frame(number, kept.body, end=True)
-        service.engine.repeated(kept, connection, head)
-        service.requests += 1
-        service.sent += size
-        self.answered += 1
-        self._resets = 0
+        self._note(kept, head)
         return True
 
     def _respond(self, stream: Stream) -> None:
-        self.running += 1
         stream.connection.notes.pop("switched-to", None)
         try:
             answer = self.service.engine.respond(stream.connection, stream.head, stream.body)

@@ -75,6 +75,9 @@ class StreamBody(RequestBody):
         session.flush()
         return data
 
+    async def discard(self, limit: int = 0) -> None:
+        """Nothing: the stream ends without the rest of its body, as httpd ends it."""
+
 
 class Sender:
     """Sends the answers of one connection's streams."""

@@ -18,6 +18,7 @@ from whimbrel.modules.core import (
     names,
     overrides,
     process,
+    protocols,
     sections,
     servers,
 )
@@ -39,6 +40,8 @@ CORE = Module(
         Hook(FIXUPS, handler.make_override_type, Order.REALLY_FIRST),
         Hook(HEADER_PARSER, filters.make_name_lookup, Order.REALLY_FIRST),
         Hook(INSERT_FILTER, filters.make_insert_filters, Order.MIDDLE),
+        Hook(HANDLER, protocols.make_upgrade, Order.REALLY_FIRST),
+        Hook(MAP_TO_STORAGE, protocols.make_upgrade_star, Order.REALLY_FIRST),
         Hook(HANDLER, handler.make_default_handler, Order.REALLY_LAST),
     ),
     providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),
