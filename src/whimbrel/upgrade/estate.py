@@ -6,7 +6,7 @@ is left out: the branches of <IfModule>, <IfDefine> and <IfVersion> that are not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -31,7 +31,7 @@ class SourceFile:
     """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise).
 
     *statements* are those outside of any section; of a file that is included twice they are there for each inclusion.  *template*: it holds marks of
-    a template, so that words may be anything.
+    a template, so that words may be anything.  *ignored* are, once asked for, the lines that comments exempt from rules.
     """
 
     path: str
@@ -39,6 +39,7 @@ class SourceFile:
     role: Role = Role.MAIN
     folder: str = ""
     template: bool = False
+    ignored: dict[int, frozenset[str]] | None = None
     statements: list[Statement] = field(default_factory=list, repr=False)
 
     @property
@@ -140,6 +141,13 @@ class Unread:
     reason: str
 
 
+Again = Callable[[Mapping[str, bytes], "Estate"], "Estate"]
+
+
+def _unreadable(_files: Mapping[str, bytes], _known: Estate) -> Estate:
+    raise TypeError("this estate was not read from anything")
+
+
 class Estate:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
@@ -159,6 +167,7 @@ class Estate:
         self.unread: list[Unread] = []
         self.broken: list[tuple[SourceFile, Broken]] = []
         self.memo: dict[str, object] = {}
+        self.again: Again = _unreadable
         self._by_name: dict[str, list[Statement]] = {}
 
     def add(self, statement: Statement) -> None:

@@ -20,7 +20,7 @@ from whimbrel.directives.words import expand, variables
 from whimbrel.errors import ConfigError, Place
 from whimbrel.octets import raw, text
 from whimbrel.syntax.lines import V22_LINES
-from whimbrel.syntax.tree import Broken, Directive, Node, Section, parse
+from whimbrel.syntax.tree import Broken, Directive, Document, Node, Section, parse
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.branches import Branches, Maybe, both
 from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement, Unread
@@ -51,14 +51,18 @@ class Sources:
 
 @dataclass(slots=True)
 class Overlay:
-    """Files as they would be after edits: contents by real path, looked at before the disk."""
+    """Files as they would be after edits: contents by real path, looked at before the disk; *parsed* are trees of files that stay as they are."""
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
+    parsed: Mapping[str, Document] = field(default_factory=dict)
 
-    def read(self, path: str) -> bytes:
-        """The bytes of a regular file; raises OSError."""
-        found = self.contents.get(real(path)) if self.contents else None
-        return read_regular(path) if found is None else found
+    def read(self, path: str) -> Document:
+        """The tree of a regular file; raises OSError."""
+        key = real(path)
+        data, tree = self.contents.get(key), self.parsed.get(key)
+        if tree is not None and (data is None or data == tree.bytes):
+            return tree
+        return parse(read_regular(path) if data is None else data, V22_LINES)
 
 
 def real(path: str) -> str:
@@ -82,7 +86,15 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
             role = Role.HTACCESS if is_htaccess(path) else Role.FRAGMENT
             reading.alone(path, role, path.rpartition("/")[0] if role is Role.HTACCESS else "")
     reading.finish()
-    return reading.estate
+    estate = reading.estate
+
+    def again(files: Mapping[str, bytes], known: Estate) -> Estate:
+        contents = {real(path): data for path, data in files.items()}
+        parsed = {real(path): file.document for path, file in known.files.items()}
+        return read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress)
+
+    estate.again = again
+    return estate
 
 
 def is_htaccess(path: str) -> bool:
@@ -163,10 +175,9 @@ class Reading:
 
     def _opened(self, key: str, path: str, role: Role, folder: str) -> SourceFile:
         self.progress(path)
-        data = self.overlay.read(path)
-        file = self._files[key] = SourceFile(path, parse(data, V22_LINES), role, folder)
+        file = self._files[key] = SourceFile(path, self.overlay.read(path), role, folder)
         self.estate.files[path] = file
-        self._look_over(file, data)
+        self._look_over(file, file.document.bytes)
         return file
 
     def _look_over(self, file: SourceFile, data: bytes) -> None:

@@ -1,0 +1,97 @@
+"""Which findings' edits can be made at one time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import replace
+
+from whimbrel.errors import Place
+from whimbrel.syntax.edits import Edit
+from whimbrel.upgrade.model import FileEdit, Finding, Safety
+
+Key = tuple[int, int]
+
+
+class Choice:
+    """Edits that fit together, by file.  Groups go in whole or not at all; the same group counts once."""
+
+    def __init__(self) -> None:
+        self.edits: dict[str, list[Edit]] = {}
+        self._sorted: dict[str, list[Key]] = {}
+        self._taken: set[frozenset[FileEdit]] = set()
+
+    def offer(self, group: tuple[FileEdit, ...]) -> bool:
+        """Take *group* if none of its edits clashes with one that was taken, or with another of its own."""
+        key = frozenset(group)
+        if key in self._taken:
+            return True
+        own = list(dict.fromkeys(group))
+        if not fits_itself(own) or any(self._clashes(edit) for edit in own):
+            return False
+        self._taken.add(key)
+        for one in own:
+            insort(self._sorted.setdefault(one.path, []), (one.edit.start, one.edit.end))
+            self.edits.setdefault(one.path, []).append(one.edit)
+        return True
+
+    def _clashes(self, one: FileEdit) -> bool:
+        """Taken edits lie in order without overlap, so that only the neighbours count."""
+        taken, edit = self._sorted.get(one.path, []), one.edit
+        at = bisect_left(taken, (edit.start, edit.end))
+        for start, end in reversed(taken[max(0, at - 8):at]):
+            if end > edit.start and start < edit.end:
+                return True
+            if end > start:
+                break
+        return any(edit.start < end for start, end in _until(taken, at, edit.end))
+
+
+def _until(taken: list[Key], at: int, end: int) -> Iterable[Key]:
+    while at < len(taken) and taken[at][0] < end:
+        yield taken[at]
+        at += 1
+
+
+def fits_itself(group: Iterable[FileEdit]) -> bool:
+    """Whether no edit of *group* clashes with another one of it."""
+    ordered = sorted(group, key=lambda one: (one.path, one.edit.start, one.edit.end))
+    pairs = zip(ordered, ordered[1:], strict=False)
+    return not any(a.path == b.path and a.edit.clashes(b.edit) for a, b in pairs)
+
+
+def settled(findings: list[Finding], paths: Iterable[str]) -> list[Finding]:
+    """*findings* as they can be handled.
+
+    Edits of texts that are no files, and edits on which the inclusions of a file don't agree, are left to people.
+    """
+    known = set(paths)
+    wanted: dict[tuple[str, str, int], dict[Place | None, set[frozenset[FileEdit]]]] = {}
+    for finding in findings:
+        if finding.edits:
+            own = frozenset(one for one in finding.edits if one.path == finding.place.path)
+            by_way = wanted.setdefault(_where(finding), {})
+            by_way.setdefault(finding.place.included_from, set()).add(own)
+    return [_settled(finding, known, wanted.get(_where(finding), {})) for finding in findings]
+
+
+def _where(finding: Finding) -> tuple[str, str, int]:
+    return finding.rule, finding.place.path, finding.place.line
+
+
+def _settled(finding: Finding, known: set[str], ways: dict[Place | None, set[frozenset[FileEdit]]]) -> Finding:
+    if not finding.edits:
+        return finding
+    if finding.safety is Safety.MANUAL:
+        return replace(finding, edits=())
+    if any(one.path not in known for one in finding.edits):
+        return by_hand(finding, "this text can't be edited here")
+    if len({frozenset(edits) for edits in ways.values()}) > 1:
+        return by_hand(finding, "the file is included more than once, and each inclusion needs another change")
+    return finding
+
+
+def by_hand(finding: Finding, why: str) -> Finding:
+    """*finding* without its edits."""
+    remedy = f"{finding.remedy}; by hand, because {why}" if finding.remedy else f"by hand, because {why}"
+    return replace(finding, safety=Safety.MANUAL, edits=(), remedy=remedy)
