@@ -24,7 +24,7 @@ class FileSender:
     *stalled* is called when the client's window is full, and again whenever it has taken something.  The files are closed at the end.
     """
 
-    __slots__ = ("_done", "_loop", "_out", "_parts", "_position", "_sent", "_stalled", "_waiting")
+    __slots__ = ("_done", "_loop", "_out", "_parts", "_position", "_sent", "_short", "_stalled", "_waiting")
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, out: socket.socket, parts: list[Part], done: Callable[[int, OSError | None], None],
@@ -33,16 +33,16 @@ class FileSender:
         self._loop, self._out, self._done, self._stalled = loop, out, done, stalled
         self._parts = list(reversed(parts))
         self._position = self._sent = 0
-        self._waiting = False
+        self._waiting = self._short = False
         for part in parts:
             if isinstance(part, FilePart) and part.length >= AHEAD:
                 os.posix_fadvise(part.handle, part.offset, min(part.length, 16 * STEP), os.POSIX_FADV_WILLNEED)
 
     def start(self) -> None:
         """Send until the client's window is full, or a turn is over."""
-        left = TURN
+        left, self._short = TURN, False
         try:
-            while self._parts and left > 0:
+            while self._parts and left > 0 and not self._short:
                 left -= self._send(self._parts[-1])
         except BlockingIOError:
             self._wait()
@@ -61,7 +61,9 @@ class FileSender:
     def _send(self, part: Part) -> int:
         if isinstance(part, FilePart):
             left = part.length - self._position
-            count = os.sendfile(self._out.fileno(), part.handle, part.offset + self._position, min(left, STEP)) if left else 0
+            step = min(left, STEP)
+            count = os.sendfile(self._out.fileno(), part.handle, part.offset + self._position, step) if left else 0
+            self._short = count < step  # the window is full: asking again would only be told so
             if not count and left:
                 raise OSError("the file became shorter")
         else:

@@ -49,6 +49,8 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path: Path) -> None:
         found: list[OSError | None] = []
         part = FilePart(os.open(tmp_path / "f", os.O_RDONLY), 0, 10)
         FileSender(asyncio.get_running_loop(), ours, [part], lambda count, problem: found.append(problem), lambda: None).start()
+        while not found:
+            await asyncio.sleep(0)
         return found[0]
 
     assert isinstance(asyncio.run(main()), OSError)
