@@ -20,11 +20,14 @@ _PLAIN_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")  # one after which 
 
 
 class BodyError(Exception):
-    """The body is malformed (400) or a chunk larger than can be counted (413).  *reason* is the line for the error log."""
+    """The body is malformed (400) or a chunk larger than can be counted (413).
 
-    def __init__(self, status: int, reason: Reason) -> None:
+    *reason* is the line for the error log; *chunk*: it is a chunk that can't be read, so that nobody knows where the next request begins.
+    """
+
+    def __init__(self, status: int, reason: Reason, *, chunk: bool = False) -> None:
         super().__init__(reason.text)
-        self.status, self.reason = status, reason
+        self.status, self.reason, self.chunk = status, reason, chunk
 
 
 class _At(Enum):
@@ -41,7 +44,7 @@ class _At(Enum):
 def _malformed(overflow: bool = False) -> BodyError:
     cause = "(28)No space left on device" if overflow else "(22)Invalid argument"
     words = "Error reading/parsing chunk (overflow) " if overflow else "Error reading/parsing chunk  "
-    return BodyError(413 if overflow else 400, Reason("info", "AH01590", words, cause))
+    return BodyError(413 if overflow else 400, Reason("info", "AH01590", words, cause), chunk=True)
 
 
 class ChunkedBody:

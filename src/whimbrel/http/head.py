@@ -174,8 +174,6 @@ def _frame(head: Head, rules: HeadRules) -> HeadError | None:
     if text is not None:
         head.headers.unset("Content-Length")
         head.length, head.length_bad, head.close = None, False, not rules.version22
-    if head.version < (1, 1) and not rules.version22:
-        head.close = True  # whoever sent it may not know what it says
     return None
 
 

@@ -87,7 +87,11 @@ class Engine:
         status = place_request(r, head)
         if status == OK:
             status = await self._run(r)
-            if status != OK:
+            failure = body.failure
+            if status != OK and failure is not None and failure.chunk and status != failure.status:
+                r.status = failure.status  # the body is looked at before the page for another failure is made
+                await send_error(r, status)
+            elif status != OK:
                 await die(r, status)
         elif head.error is not None and head.error.additional:
             r.status = status

@@ -40,7 +40,7 @@ async def finish(r: Request) -> Answer:
             await filtered(r)
             return _answer(r, measured=False)
     failure = r.body_in.failure
-    return _answer(r, measured=failure is None or not failure.reason.level)
+    return _answer(r, measured=failure is None or not failure.chunk)
 
 
 def _has_bad_field(r: Request) -> bool:
