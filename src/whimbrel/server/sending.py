@@ -15,7 +15,6 @@ from whimbrel.request.body import FilePart, Part
 
 STEP: Final = 1 << 20    # bytes of one call: what one client gets before others have their turn
 TURN: Final = 4 * STEP   # bytes of one turn of the loop
-AHEAD: Final = 1 << 18   # from this size on the system is told what will be read
 
 
 class FileSender:
@@ -34,9 +33,6 @@ class FileSender:
         self._parts = list(reversed(parts))
         self._position = self._sent = 0
         self._waiting = self._short = False
-        for part in parts:
-            if isinstance(part, FilePart) and part.length >= AHEAD:
-                os.posix_fadvise(part.handle, part.offset, min(part.length, 16 * STEP), os.POSIX_FADV_WILLNEED)
 
     def start(self) -> None:
         """Send until the client's window is full, or a turn is over."""
