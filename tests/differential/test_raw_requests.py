@@ -1,0 +1,98 @@
+"""Malformed and ambiguous requests: both servers answer with the same bytes, the same number of answers, and the same end of the connection."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.differential.raw_requests import FRAMING, HEADS, LINES
+from tests.differential.site import APACHE, WHIMBREL, Program, Running, Site, documents, htaccess
+
+CONF = """HttpProtocolOptions {mode}
+LoadModule cgi_module %MODULES%/mod_cgi.so
+LoadModule rewrite_module %MODULES%/mod_rewrite.so
+RedirectMatch ^/r/(.*) http://localhost/x$1
+RewriteEngine On
+RewriteRule ^/rw/(.*) http://localhost/y$1 [R]
+SetEnvIf X-Echo (.*) X-Echo=$1
+KeepAliveTimeout 1
+Timeout 3
+<Directory "%ROOT%">
+    Require all granted
+    Options +ExecCGI
+    AddHandler cgi-script .cgi
+</Directory>
+<Location /den>
+    Require all denied
+</Location>
+<Location /h>
+    Header set X-Back "%{{X-Echo}}e"
+</Location>
+"""
+COUNT = """#!/bin/sh
+printf 'Content-Type: text/plain\\r\\n\\r\\n%d|' "$(wc -c)"
+"""
+MODES = ("Strict", "Unsafe")
+Answers = dict[str, str]
+
+
+def exchange(port: int, data: bytes) -> bytes:
+    """All that comes until the server closes."""
+    out = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(data)
+        try:
+            while piece := connection.recv(65536):
+                out += piece
+        except ConnectionResetError:
+            pass
+    return out
+
+
+def comparable(data: bytes, port: int) -> str:
+    """An answer without what differs where both are right: identity, time, a hash's order, the framing of what a program writes."""
+    shown = data.decode("latin-1").replace(str(port), "PORT")
+    shown = re.sub(r"(Date|Last-Modified|ETag|Server): .*?\r\n", "", shown)
+    shown = re.sub(r"Allow: (.*?)\r", lambda found: "Allow: " + ",".join(sorted(found[1].split(","))) + "\r", shown)
+    shown = re.sub(r"Transfer-Encoding: chunked\r\n((?:[^\r]+\r\n)*)\r\n2\r\n(\d\|)\r\n0\r\n\r\n", r"\1\r\n\2", shown)
+    return re.sub(r"Content-Length: 2\r\n((?:[^\r]+\r\n)*)\r\n(\d\|)", r"\1\r\n\2", shown)
+
+
+def asked(program: Program, mode: str, root: Path) -> Answers:
+    """What *program* answers to every request."""
+    conf = CONF.format(mode=mode).replace("%MODULES%", program.module_dir)
+    with Running(program, Site(conf), root) as running, ThreadPoolExecutor(8) as pool:
+        assert running.started, running.said
+        found = {name: pool.submit(exchange, running.port, text.encode("latin-1")) for name, text in {**FRAMING, **HEADS, **LINES}.items()}
+        return {name: comparable(one.result(), running.port) for name, one in found.items()}
+
+
+@pytest.fixture(scope="module")
+def answers() -> Iterator[dict[str, tuple[Answers, Answers]]]:
+    """By mode, what both servers answered; both run at the same time on one document root."""
+    if not APACHE.present:
+        pytest.skip("no apache2 on this machine: nothing to compare with")
+    with tempfile.TemporaryDirectory(prefix="whimbrel-raw-") as folder:
+        os.chmod(folder, 0o755)
+        root = Path(folder, "site")
+        documents(root)
+        (root / "htdocs/h").write_text("h\n")
+        (root / "htdocs/d").mkdir()
+        htaccess(root, {})
+        (root / "htdocs/e.cgi").write_text(COUNT)
+        (root / "htdocs/e.cgi").chmod(0o755)
+        yield {mode: (asked(APACHE, mode, root), asked(WHIMBREL, mode, root)) for mode in MODES}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", [*FRAMING, *HEADS, *LINES])
+def test_the_same_answers(answers: dict[str, tuple[Answers, Answers]], mode: str, name: str) -> None:
+    want, got = (found[name] for found in answers[mode])
+    assert got == want
