@@ -14,7 +14,7 @@ from pathlib import Path
 
 MTIME = 1_600_000_000
 MODULES = """
-mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic auth_digest access_compat
+mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic auth_digest access_compat authn_dbm authz_dbm
 alias autoindex dir env headers mime setenvif
 """.split()
 FILES = {

@@ -21,6 +21,7 @@ from whimbrel.request.record import Request
 T = TypeVar("T")
 _BLANKS: Final = " \t\n\v\f\r"
 _LONGEST_LINE: Final = 8190  # MAX_STRING_LEN less the line's end
+_MOST_USERS: Final = 4096  # whose groups are remembered
 _BAD_FILE: Final = 9  # EBADF: what httpd says of something that is no regular file
 
 
@@ -161,15 +162,43 @@ def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:
     return AuthFile(path, lambda content: Passwords(content, continued=dialect.ah_codes))
 
 
-Groups = dict[str, frozenset[str]]
+class Groups:
+    """The groups of a file's users, in lower case since httpd looks them up without regard to case.
+
+    Only the lines that hold a user's name are read, once per user: a file may have a million lines.
+    """
+
+    def __init__(self, content: str, *, continued: bool) -> None:
+        self._content, self._continued = content, continued
+        self._known: dict[str, frozenset[str]] = {}
+        self._whole = "\\" in content  # names and line ends may be escaped: what a line holds can't be told by looking for the name
+
+    def get(self, user: str, default: frozenset[str] = frozenset()) -> frozenset[str]:
+        """The groups of *user*, *default* where it is in none."""
+        found = self._known.get(user)
+        if found is None:
+            lines = self._content if self._whole or not user else "\n".join(self._lines_with(user))
+            found = parse_groups(lines, continued=self._continued).get(user, frozenset())
+            if len(self._known) >= _MOST_USERS:
+                self._known.clear()
+            self._known[user] = found
+        return found or default
+
+    def _lines_with(self, user: str) -> Iterator[str]:
+        at = self._content.find(user)
+        while at >= 0:
+            end = self._content.find("\n", at)
+            end = len(self._content) if end < 0 else end
+            yield self._content[self._content.rfind("\n", 0, at) + 1:end]
+            at = self._content.find(user, end)
 
 
 def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
-    """The group file at *path*: user to the groups, in lower case since httpd looks them up without regard to case."""
-    return AuthFile(path, lambda content: parse_groups(content, continued=dialect.ah_codes))
+    """The group file at *path*."""
+    return AuthFile(path, lambda content: Groups(content, continued=dialect.ah_codes))
 
 
-def parse_groups(content: str, *, continued: bool) -> Groups:
+def parse_groups(content: str, *, continued: bool) -> dict[str, frozenset[str]]:
     """Lines ``group: user user ...``."""
     found: dict[str, set[str]] = {}
     for line in config_lines(content, longest=0 if continued else _LONGEST_LINE, continued=continued):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from whimbrel.dialect import V24
 from whimbrel.modules import auth_files
-from whimbrel.modules.auth_files import Unreadable, config_lines, group_file, parse_groups, password_file
+from whimbrel.modules.auth_files import Groups, Unreadable, config_lines, group_file, parse_groups, password_file
 from whimbrel.request.files import FileView
 from whimbrel.testing.standin import StandIn
 
@@ -71,10 +74,10 @@ def test_a_change_of_the_file_counts_at_once(tmp_path: Path) -> None:
     path = tmp_path / "groups"
     path.write_text("a: alice\n")
     file, r = group_file(str(path), V24), request()
-    assert file.content(r) == {"alice": {"a"}}
+    assert file.content(r).get("alice") == {"a"}
     path.write_text("b: alice\n")
     os.utime(path, ns=(5, 5))
-    assert file.content(r) == {"alice": {"b"}}
+    assert file.content(r).get("alice") == {"b"}
     assert r.files.notes[os.fsencode(path), True] is not None
 
 
@@ -93,3 +96,19 @@ def test_binary_content_has_no_users_of_that_name(tmp_path: Path) -> None:
     path = tmp_path / "users"
     path.write_bytes(bytes(range(256)) * 40)
     assert "alice" not in password_file(str(path), V24).content(request()).stored
+
+
+NAMES = st.text("ab", min_size=1, max_size=3)
+LINES = st.lists(st.tuples(NAMES, st.text("ab :#\\\"\0\r\t", max_size=8)).map(lambda pair: f"{pair[0]}: {pair[1]}"), max_size=6).map("\n".join)
+
+
+@given(LINES, NAMES | st.just(""), st.booleans())
+def test_groups_of_one_user_are_those_of_the_whole_file(content: str, user: str, continued: bool) -> None:
+    assert Groups(content, continued=continued).get(user) == parse_groups(content, continued=continued).get(user, frozenset())
+
+
+def test_a_million_lines_of_groups_are_not_read_one_by_one() -> None:
+    groups = Groups("g: nobody\n" * 1_000_000 + "wardens: alice\n", continued=True)
+    start = time.process_time()
+    assert groups.get("alice") == {"wardens"} and groups.get("eve") == set()
+    assert time.process_time() - start < 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.unit.modules.access import BASIC, MODULES, Site
 from tests.unit.modules.dbm_samples import write_sdbm
 
+from whimbrel.modules import sdbm
 from whimbrel.modules.mod_authz_dbm import groups_of
 
 AREA = "<Location />\n{}AuthzDBMType SDBM\nAuthDBMGroupFile conf/gdb\n{}</Location>\n"
@@ -44,3 +46,22 @@ def test_groups(tmp_path: Path, body: str, user: str, status: int, codes: list[s
 ])
 def test_require_group_of_22(tmp_path: Path, body: str, status: int) -> None:
     assert site_of(tmp_path, body, "2.2").status(user="bob:builder") == status
+
+
+@pytest.mark.parametrize(("version", "line"), [("2.4", "Require dbm-group admin\n"), ("2.2", "Require group admin\n")])
+def test_a_file_is_read_once_until_it_changes(tmp_path: Path, version: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[bytes] = []
+    pairs = sdbm.pairs
+
+    def counted(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+        reads.append(data)
+        return pairs(data)
+
+    monkeypatch.setattr(sdbm, "pairs", counted)
+    site = site_of(tmp_path, line, version)
+    monkeypatch.setattr(site.engine, "quick", lambda connection, head: None)
+    assert [site.status(user="alice:wonder") for _ in range(3)] == [200, 200, 200]
+    assert len(reads) == 1
+    write_sdbm(tmp_path / "conf/gdb", (b"alice", b"admins"), (b"carol", b"admin"))
+    assert [site.status(user="alice:wonder") for _ in range(2)] == [401, 401]
+    assert len(reads) == 2
