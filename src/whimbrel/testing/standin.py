@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from whimbrel.config.model import LogSink
-from whimbrel.request.runtime import NoScoreboard
+from whimbrel.request.runtime import NoScoreboard, Scoreboard
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ class StandIn:
 
     def __init__(self) -> None:
         self.pid = self.tid = os.getpid()
-        self.scoreboard = NoScoreboard()
+        self.scoreboard: Scoreboard = NoScoreboard()
         self.logs: dict[str, list[bytes]] = {}
         self.names: dict[str, str] = {}
         self.hosts: dict[str, list[str]] = {}
