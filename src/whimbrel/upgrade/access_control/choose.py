@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.access.decision import Counterexample, Decision, Space, Undecided, Verdict
 from whimbrel.access.decide import World, decide
 from whimbrel.access.layers import Layer, Line
+from whimbrel.access.merged import Broken
 from whimbrel.access.atoms import Opaque
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V22, V24
@@ -24,7 +25,6 @@ _ROUNDS: Final = 5
 _MOST_POSSIBLE: Final = 8
 _MOST_FORMS: Final = 60
 _NEUTRAL: Final = (Line("order", "deny,allow"),)
-_BROKEN: Final = native.BROKEN.text
 _LIMIT: Final = RECORD
 _AUTHCONFIG: Final = frozenset({"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"})
 
@@ -41,7 +41,8 @@ class Written:
 class Solver:
     """One estate's chains, and the decisions about them."""
 
-    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str, *, compat_first: bool = False) -> None:
+    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str, readable: Callable[[str], bool | None] = lambda _path: None, *,
+                 compat_first: bool = False) -> None:
         self.units, self.chains, self.compat_first = [unit for unit in units if unit.lines], list(chains), compat_first
         self.nested: dict[Unit, list[Unit]] = {}
         for unit in units:
@@ -49,16 +50,17 @@ class Solver:
                 self.nested.setdefault(unit.outer, []).append(unit)
         self.space = Space()
         self.old_modules = tuple(modules)
-        old = World(modules=self.old_modules, root=root)
-        self.old = old
-        self.new = World(modules=_new_modules(modules), root=root)
+        self.old = World(modules=self.old_modules, root=root, readable=readable)
+        self.new = World(modules=_new_modules(modules), root=root, readable=readable, aliases=(native.ALIAS,))
+        self.gone = GONE | ({"authbasicauthoritative"} if "authn_default_module" in self.old_modules else frozenset())
         self.lines = {unit: lines_of(unit.lines) for unit in units}
-        self.kept = {unit: tuple(_kept(self.lines[unit])) for unit in units}
+        self.kept = {unit: tuple(_kept(self.lines[unit], self.gone)) for unit in units}
         self.own = {unit: tuple(line for line in self.lines[unit] if line.name in CONTROL) for unit in units}
         self._known: dict[tuple[str, tuple[Layer, ...]], Decision | None] = {}
         self._before: dict[Chain, Decision | None] = {}
         self.overrides = _overrides(chains)
         self.ends = self._ends()
+        self.dead = frozenset(self._dead())
 
     # decisions --------------------------------------------------------------------------------------
     def before(self, chain: Chain) -> Decision | None:
@@ -74,7 +76,21 @@ class Solver:
         """What 2.4 decides with *forms*; None where it doesn't start."""
         if self._refused(chain, forms):
             return self._error("2.4")
-        return self._decided(V24.name, tuple(unit.layer(self.kept[unit] + forms[unit]) for unit in chain.units))
+        return self._decided(V24.name, tuple(self._layer(unit, forms) for unit in chain.units))
+
+    def _layer(self, unit: Unit, forms: dict[Unit, Lines]) -> Layer:
+        return unit.layer(self.lines[unit] if unit in self.dead else self.kept[unit] + forms[unit])
+
+    def _dead(self) -> Iterator[Unit]:
+        """The .htaccess files, with all sections in them, that end every request with 500 under 2.2: they stay as they are."""
+        for unit, overrides in self.overrides.items():
+            parts = list(self._whole(unit))
+            layers = [part.layer(self.lines[part]) for part in parts]
+            decisions = [self._decided(V22.name, (layer,)) for layer in layers]
+            broken = any(d is not None and d.when[Verdict.ERROR] == self.space.true and _fails_alone(layer, self.old) for d, layer in
+                         zip(decisions, layers, strict=True))
+            if broken or all(any(refused(self.lines[part], override) for part in parts) for override in overrides):
+                yield from parts
 
     def _error(self, name: str) -> Decision:
         return Decision(self.space, {Verdict.ERROR: self.space.true}, name)
@@ -193,6 +209,9 @@ class Solver:
     # proposals --------------------------------------------------------------------------------------
     def _candidates(self, unit: Unit, forms: dict[Unit, Lines], forced: bool) -> Iterator[Lines]:
         own = self.own[unit]
+        if unit in self.dead:
+            yield own
+            return
         chains = self._chains_of(unit)
         if not own or not says(own, RECORD | {"satisfy"}) or (forced and not says(own, {"satisfy"})):
             yield own
@@ -210,8 +229,6 @@ class Solver:
     def _admitted(self, unit: Unit, lines: Lines) -> bool:
         if not unit.htaccess:
             return True
-        if native.BROKEN.text in _texts(lines):
-            return False  # files are not read by expressions there
         holder = unit.outer or unit
         while holder.kind is not SectionKind.HTACCESS and holder.outer is not None:
             holder = holder.outer
@@ -245,6 +262,17 @@ def _new_modules(modules: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*names, *needed]))
 
 
+def _fails_alone(layer: Layer, world: World) -> bool:
+    """Whether a .htaccess file with these lines can't be read."""
+    try:
+        world.settings(V22).merged((layer,))
+    except Broken:
+        return True
+    except ConfigError:
+        return False
+    return False
+
+
 def refused(lines: Iterable[Line], override: Override) -> bool:
     """Whether *override* doesn't admit one of *lines* in a .htaccess file."""
     return any(not admits(override, kind) for kind in needed(lines))
@@ -263,12 +291,12 @@ def needed(lines: Iterable[Line]) -> set[str]:
     return found
 
 
-def _kept(lines: Lines) -> Iterator[Line]:
+def _kept(lines: Lines, gone: frozenset[str]) -> Iterator[Line]:
     """The lines that both versions read alike: AuthType and its like; out of containers, which mean nothing to them."""
     for line in lines:
         if line.name in ("limit", "limitexcept"):
-            yield from _kept(line.children)
-        elif line.name not in CONTROL and line.name not in GONE:
+            yield from _kept(line.children, gone)
+        elif line.name not in CONTROL and line.name not in gone:
             yield line
 
 
@@ -294,10 +322,6 @@ def _visit(unit: Unit, before: dict[Unit, dict[Unit, None]], done: dict[Unit, No
             stack.append((following, iter(before[following])))
 
 
-def _texts(lines: Lines) -> str:
-    return "\n".join(f"{line.args}\n{_texts(line.children)}" for line in lines)
-
-
 def _weight(written: Written) -> tuple[int, int]:
     return len(written.failing), len(written.possible)
 
@@ -313,7 +337,7 @@ def _with_errors(decision: Decision) -> Decision:
         return decision
     space = decision.space
     off = {verdict: space.fixed(function, {mark: False}) for verdict, function in decision.when.items()}
-    wrong = space.fixed(decision.when[Verdict.GRANTED], {mark: True}) & ~off[Verdict.GRANTED]
+    wrong = space.fixed(decision.when[Verdict.GRANTED], {mark: True}) & ~off[Verdict.GRANTED] if mark.user else space.false
     when = {verdict: function & ~wrong for verdict, function in off.items()}
     when[Verdict.ERROR] = when[Verdict.ERROR] | wrong
     return _with_errors(Decision(space, when, decision.name))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from whimbrel.octets import raw
 
 from whimbrel.upgrade.access_control.chains import Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit
+from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
 from whimbrel.upgrade.access_control.sections import Found, Unit, find
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.states import said
+from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import FileEdit, Style
 
 
@@ -23,7 +29,33 @@ class Control:
 
     def edits(self, estate: Estate, unit: Unit) -> tuple[FileEdit, ...]:
         """What makes the section's text say that."""
-        return of_unit(unit, self.written[unit].control, self.solver.kept[unit], also_22=estate.wishes.also_22)
+        if unit in self.solver.dead:
+            return ()
+        return of_unit(unit, self.written[unit].control, self.solver.kept[unit], self.solver.gone, also_22=estate.wishes.also_22)
+
+
+    def alias(self) -> tuple[FileEdit, ...]:
+        """The container that says what `native.BROKEN` means, where a section needs it: in front of the first section that does."""
+        users = [unit for unit, written in self.written.items() if any(one.args == BROKEN.text for one in said(written.control))]
+        if not users:
+            return ()
+        text = [f"<AuthzProviderAlias {ALIAS.args}>", "</AuthzProviderAlias>"]
+        first = min((outermost(unit.statement) for unit in self.found.units if unit.statement is not None and not unit.htaccess),
+                    key=lambda statement: statement.node.start, default=None)
+        return (first.before(text),) if first is not None else ()
+
+
+def outermost(statement: Statement) -> Statement:
+    """The section around all others around it."""
+    while statement.parent is not None and statement.parent.is_section:
+        statement = statement.parent
+    return statement
+
+
+def _readable(estate: Estate) -> Callable[[str], bool | None]:
+    """Whether a password or group file is there; not known where the server root isn't."""
+    here = os.path.isdir(raw(estate.root)) if estate.root else False
+    return lambda path: os.path.isfile(raw(path)) if here else None
 
 
 def control(estate: Estate) -> Control:
@@ -33,7 +65,7 @@ def control(estate: Estate) -> Control:
         return known
     found = find(estate)
     every = chains(estate, found)
-    solver = Solver(found.units, every, estate.modules, estate.root, compat_first=estate.wishes.style is Style.COMPAT)
+    solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT)
     made = Control(found, every, solver, solver.solve())
     estate.memo["access control"] = made
     return made

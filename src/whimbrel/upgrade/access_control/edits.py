@@ -10,7 +10,7 @@ from whimbrel.access.layers import Line
 from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.access_control.choose import Lines
 from whimbrel.upgrade.access_control.sections import Unit, line_of, opened, relevant
-from whimbrel.upgrade.access_control.states import CONTROL, GONE, words
+from whimbrel.upgrade.access_control.states import CONTROL, words
 from whimbrel.upgrade.estate import Statement
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.syntax.tree import Section
@@ -19,26 +19,22 @@ _NAMES: Final = {
     "order": "Order", "allow": "Allow", "deny": "Deny", "satisfy": "Satisfy", "require": "Require", "authmerging": "AuthMerging", "limit": "Limit",
     "limitexcept": "LimitExcept", "requireall": "RequireAll", "requireany": "RequireAny", "requirenone": "RequireNone",
 }
-_NEW: Final, _OLD: Final = "mod_authz_core.c", "!mod_authz_core.c"
+_NEW: Final = "mod_authz_core.c"
+_OLD: Final = "!mod_authz_core.c"
 
 
-def of_unit(unit: Unit, control: Lines, kept: Lines, *, also_22: bool = False) -> tuple[FileEdit, ...]:
-    """The edits that make *control* out of the section's lines; *kept* are those of its other lines that matter."""
-    old = [statement for statement in unit.lines if _ours(statement)]
+def of_unit(unit: Unit, control: Lines, kept: Lines, gone: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
+    """The edits that make *control* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
+    old = [statement for statement in unit.lines if statement.name.removeprefix("<") in CONTROL | gone]
     wanted = [*_hoisted(old, kept), *control]
     if also_22:
         return tuple(_guarded(unit, old, wanted)) if _changed(old, wanted) else ()
     return tuple(_differences(unit, old, wanted))
 
 
-def _ours(statement: Statement) -> bool:
-    name = statement.name.removeprefix("<")
-    return name in CONTROL or name in GONE
-
-
 def _hoisted(old: Sequence[Statement], kept: Lines) -> list[Line]:
     """Lines such as AuthType that stand in a <Limit> which goes: they come out of it."""
-    inside = [line_of(child) for statement in old if statement.is_section for child in opened(statement.children) if relevant(child) and not _ours(child)]
+    inside = [line_of(child) for statement in old if statement.is_section for child in opened(statement.children) if relevant(child)]
     return [line for line in kept if line in inside]
 
 
@@ -107,6 +103,11 @@ def _appended(unit: Unit, text: list[str]) -> FileEdit:
         while last.parent is not None and last.parent is not unit.statement:
             last = last.parent
         return last.after(text)
+    return at_start(unit, text)
+
+
+def at_start(unit: Unit, text: list[str]) -> FileEdit:
+    """Lines at the beginning of a section."""
     assert unit.statement is not None
     node = unit.statement.node
     assert isinstance(node, Section)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.errors import Place
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written
 from whimbrel.upgrade.access_control.control import Control, control
@@ -20,11 +21,20 @@ _KNOWN: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-gr
 def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
     """The findings of the rule *number*, in reading order."""
     made = control(estate)
+    if number == "C16":
+        yield from _alias(made)
     for unit in made.written:
         if row(made, unit) == number:
             found = finding(estate, made, unit, number)
             if found is not None:
                 yield found
+
+
+def _alias(made: Control) -> Iterator[Finding]:
+    edits = made.alias()
+    if edits:
+        yield Finding("C16", Place(edits[0].path, 1), "2.2 answers 500 to users whom no authorization module judges; 2.4 has no such answer",
+                      "define `Require internal-server-error`", Risk.CHANGES, Safety.SAFE, edits)
 
 
 def row(made: Control, unit: Unit) -> str:

@@ -20,8 +20,10 @@ _MODULES: Final = {
 }
 NOBODY: Final = Leaf("user")
 """Asks for a password and lets nobody in."""
-BROKEN: Final = Leaf("expr", '"-n %{REMOTE_USER} && -n file(\'/internal-server-error\')"')
-"""Answers 500 to whoever has given a right password, as 2.2 does where no module knows the words of Require."""
+BROKEN: Final = Leaf("internal-server-error")
+"""Answers 500 to whoever has given a right password, as 2.2 does where no module knows the words of Require; an alias, see `ALIAS`."""
+ALIAS: Final = Line("authzprovideralias", 'expr internal-server-error "-n %{REMOTE_USER} && -n file(\'/internal-server-error\')"')
+"""What `BROKEN` means: an expression that can't be evaluated once there is a user.  .htaccess files could not hold it themselves."""
 
 
 @dataclass(frozen=True, slots=True)

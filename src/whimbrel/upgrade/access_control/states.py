@@ -16,7 +16,7 @@ RECORD: Final = frozenset({"order", "allow", "deny"})
 CONTROL: Final = RECORD | {"satisfy", "require", "limit", "limitexcept", "requireall", "requireany", "requirenone", "authmerging"}
 GONE: Final = frozenset({
     "authzldapauthoritative", "authzdbdauthoritative", "authzdbmauthoritative", "authzgroupfileauthoritative", "authzuserauthoritative",
-    "authzownerauthoritative", "authzdefaultauthoritative",
+    "authzownerauthoritative", "authzdefaultauthoritative", "authdefaultauthoritative",
 })
 OTHERS: Final = ""
 """The class of all methods that no <Limit> names."""
