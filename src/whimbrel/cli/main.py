@@ -16,6 +16,7 @@ from whimbrel.cli.entry import UTILITIES, utility
 COMMANDS: Final = {
     "directives": "whimbrel.cli.directives",
     "fmt": "whimbrel.cli.fmt",
+    "upgrade": "whimbrel.cli.upgrade",
     "serve": "whimbrel.cli.serve",
     "rewrite-test": "whimbrel.cli.rewrite_test",
 }
@@ -28,7 +29,7 @@ class _Utility(TyperCommand):
         super().__init__(name, help=UTILITIES[name], add_help_option=False)
 
     def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
-        raise click.exceptions.Exit(utility(str(self.name), args))
+        raise typer.Exit(utility(str(self.name), args))
 
 
 class Commands(TyperGroup):

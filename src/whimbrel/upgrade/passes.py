@@ -148,7 +148,7 @@ class _Upgrade:
     def _unread(self) -> Iterator[Finding]:
         """What couldn't be read at first, and what can't be read any more."""
         for unread in self.first.unread:
-            yield _unreadable(unread.place, f"{unread.reason}: what stands there was not looked at")
+            yield _unreadable(unread.place, unread.reason)
         known = {(unread.place.path, unread.reason) for unread in self.first.unread}
         for unread in self.now.unread:
             if (unread.place.path, unread.reason) not in known:
@@ -162,7 +162,7 @@ class _Upgrade:
 
 
 def _unreadable(place: Place, message: str) -> Finding:
-    return Finding(READING, place, message, "make it readable, or look at it yourself")
+    return Finding(READING, place, message, "what stands there was not looked at: make it readable, or look at it yourself")
 
 
 _IGNORE: Final = re.compile(rb"^[ \t]*#.*\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?", re.MULTILINE)

@@ -1,0 +1,161 @@
+"""`whimbrel upgrade`: carry a configuration of httpd 2.2 to 2.4.
+
+Exit codes: 0 nothing to do, or done; 1 the diff that was shown has changes to make; 2 wrong use or unreadable input; 3 done, or nothing to
+change, but something needs review.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from whimbrel.cli.conf_options import After, BadUse, Before, Conf, Defines, Envvars, File, Root, sources
+from whimbrel.octets import raw
+
+if TYPE_CHECKING:
+    from whimbrel.upgrade.model import Rule, Wishes
+    from whimbrel.upgrade.passes import Result
+    from whimbrel.upgrade.reading import Sources
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+FINE, CHANGES, USELESS, REVIEW = 0, 1, 2, 3
+Numbers = Annotated[str, typer.Option(metavar="C17,...", help="Numbers of rules.")]
+
+
+class Look(StrEnum):
+    """--style."""
+
+    native = "native"
+    compat = "compat"
+
+
+class Color(StrEnum):
+    """--color."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+PLACE: Final = "The options -d -f -C -c -D are httpd's; files and folders do instead."
+
+
+@app.command(epilog=PLACE)
+def upgrade(
+    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None, defines: Defines = None,
+    envvars: Envvars = None,
+    write: Annotated[bool, typer.Option("--write", help="Change the files in place; the old ones are kept as FILE.whimbrel-2.2~.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the upgraded files to a folder of their own.")] = None,
+    interactive: Annotated[bool, typer.Option("--interactive", help="Show each change and ask; what was chosen is written.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Put the files back as they were before --write.")] = False,
+    style: Annotated[Look, typer.Option(help="native: Require everywhere; compat: the least change, with mod_access_compat.")] = Look.native,
+    also_22: Annotated[bool, typer.Option("--also-2.2", help="Keep the result fit for 2.2 as well.")] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Write what 2.2 did where the upgrade guide says otherwise.")] = False,
+    select: Numbers = "", ignore: Numbers = "",
+    color: Annotated[Color, typer.Option(help="Colours in the diff.")] = Color.auto,
+    json: Annotated[bool, typer.Option("--json", help="Findings and diffs as JSON.")] = False,
+) -> None:
+    """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
+    from whimbrel.upgrade.model import Style, Wishes
+    from whimbrel.upgrade.writing import WriteError
+
+    if write + (out is not None) + interactive + undo > 1:
+        raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
+    try:
+        what, folder = sources(conf or [], root, file, before or [], after or [], defines or [], envvars)
+        if undo:
+            raise typer.Exit(_undo(folder))
+        wishes = Wishes(style=Style(style.value), also_22=also_22, exact=exact)
+        rules = _rules(select, ignore)
+        if write or interactive:
+            _recover(folder)
+        result = _run(what, wishes, rules, interactive)
+        raise typer.Exit(_end(result, folder, write or interactive, out, color, json))
+    except (BadUse, WriteError) as problem:
+        _say(str(problem))
+        raise typer.Exit(USELESS) from None
+
+
+def _say(text: str) -> None:
+    os.write(2, raw(text) + b"\n" if all(ord(c) < 256 for c in text) else text.encode() + b"\n")
+
+
+def _rules(select: str, ignore: str) -> list[Rule]:
+    """The rules that are wanted; BadUse for a number that no rule has."""
+    from whimbrel.upgrade.rules import all_rules
+
+    rules = all_rules()
+    known = {rule.number for rule in rules}
+    wanted, unwanted = _numbers(select), _numbers(ignore)
+    for number in [*wanted, *unwanted]:
+        if number not in known:
+            raise BadUse(f"no rule has the number {number}")
+    return [rule for rule in rules if (not wanted or rule.number in wanted) and rule.number not in unwanted]
+
+
+def _numbers(text: str) -> list[str]:
+    return [word.upper() for word in text.replace(",", " ").split()]
+
+
+def _recover(folder: str) -> None:
+    from whimbrel.upgrade.writing import recover
+
+    state = recover(folder)
+    if state:
+        _say(f"an upgrade that was interrupted while {state} has been brought to its end")
+
+
+def _run(what: Sources, wishes: Wishes, rules: list[Rule], interactive: bool) -> Result:
+    """Read and upgrade; BadUse where not one file can be read."""
+    from whimbrel.cli.upgrade_output import Progress
+    from whimbrel.upgrade.passes import upgrade as passes
+    from whimbrel.upgrade.reading import read_estate
+
+    with Progress() as progress:
+        estate = read_estate(what, wishes, progress=progress.look)
+        if not estate.files:
+            raise BadUse("; ".join(f"{unread.place}: {unread.reason}" for unread in estate.unread) or "no files")
+        if interactive:
+            from whimbrel.cli.upgrade_asking import Asking
+
+            progress.stop()
+            return passes(estate, rules, Asking(estate).ask)
+        progress.say("applying rules")
+        return passes(estate, rules)
+
+
+def _end(result: Result, folder: str, write: bool, out: Path | None, color: Color, json: bool) -> int:
+    """Write or show; the exit status."""
+    from whimbrel.cli import upgrade_output as output
+
+    if write and result.files:
+        from whimbrel.upgrade.writing import write as put
+
+        put(result.files, folder)
+    if out is not None:
+        output.copy(result, folder, out)
+    done = write or out is not None
+    if json:
+        output.write_json(result, folder, done)
+    elif not done:
+        output.show_diff(result, folder, color.value)
+    output.summary(result, folder, done, sys.stdout if done and not json else sys.stderr)
+    if result.files and not done:
+        return CHANGES
+    return REVIEW if result.needs_review else FINE
+
+
+def _undo(folder: str) -> int:
+    from whimbrel.upgrade.writing import undo
+
+    restored, kept = undo(folder)
+    for path in kept:
+        _say(f"changed since the upgrade: what it was is kept as {path}")
+    _say(f"{len(restored)} file{'s' * (len(restored) != 1)} restored")
+    return FINE

@@ -1,0 +1,168 @@
+"""What `whimbrel upgrade` prints: diffs, the summary, JSON, a copy of the tree, a sign of life."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, TextIO
+
+from whimbrel.cli.conf_options import BadUse
+from whimbrel.octets import raw, text, to_system
+from whimbrel.upgrade.difference import shown_path, unified
+from whimbrel.upgrade.lines import Trace
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.passes import Result
+
+_COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
+
+
+class Progress:
+    """A spinner on standard error while files are read; silent where that is no terminal."""
+
+    def __init__(self) -> None:
+        self._status: Any = None
+        self._count = 0
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("reading")
+            self._status.start()
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
+        self.stop()
+
+    def look(self, path: str) -> None:
+        """Called for each file and folder."""
+        self._count += 1
+        if self._status is not None and self._count % 16 == 1:
+            self.say(f"{self._count} read, now {os.path.basename(path)}")
+
+    def say(self, what: str) -> None:
+        if self._status is not None:
+            self._status.update(what)
+
+    def stop(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def diffs(result: Result, folder: str) -> dict[str, bytes]:
+    """A unified diff for each file that changes, by its path."""
+    found = {}
+    for path, new in result.files.items():
+        old = result.estate.files[path].document.bytes
+        found[path] = unified(shown_path(path, folder), old, new, result.traces.get(path, Trace()))
+    return found
+
+
+def show_diff(result: Result, folder: str, color: str) -> None:
+    """All diffs on standard output."""
+    colored = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    sys.stdout.flush()
+    for diff in diffs(result, folder).values():
+        sys.stdout.buffer.write(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
+    sys.stdout.buffer.flush()
+
+
+def _colored(line: bytes) -> bytes:
+    color = _COLORS.get(line[:1])
+    body = line.rstrip(b"\r\n")
+    return color + body + b"\x1b[0m" + line[len(body):] if color else line
+
+
+def summary(result: Result, folder: str, done: bool, to: TextIO) -> None:
+    """What was found: each finding that needs review with its place and remedy, the others by rule."""
+    lines = [line for finding in result.needs_review for line in described(finding, folder)]
+    applied = [finding for finding in result.findings if finding.edits]
+    counts = Counter(finding.rule for finding in applied)
+    if counts:
+        made = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
+        lines.append(f"{'changed' if done else 'to change'}: {', '.join(made)}")
+    reading = len(result.estate.files)
+    lines.append(f"{reading} file{'s' * (reading != 1)} read, {len(result.files)} {'changed' if done else 'to change'}, "
+                 f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(len(result.needs_review))}")
+    to.flush()
+    to.buffer.write(b"".join(_bytes(line) + b"\n" for line in lines))
+    to.flush()
+
+
+def _review(count: int) -> str:
+    return f"{count} finding{' needs' if count == 1 else 's need'} review" if count else "nothing to look at by hand"
+
+
+def _bytes(line: str) -> bytes:
+    """Places are one character per byte; texts of rules are ASCII or Latin-1 from the configuration."""
+    try:
+        return raw(line)
+    except UnicodeEncodeError:
+        return line.encode()
+
+
+def described(finding: Finding, folder: str) -> list[str]:
+    """A finding in lines of text."""
+    place = f"{shown_path(finding.place.path, folder)}:{finding.place.line}"
+    what = "needs review" if finding.needs_review else "note"
+    state = " (changed)" if finding.edits else ""
+    lines = [f"{place}: {finding.rule}: {what}{state}: {finding.message} [{finding.risk.value}]"]
+    if finding.remedy:
+        lines.append(f"    remedy: {finding.remedy}")
+    return lines + [f"    {line}" for line in finding.evidence.splitlines()]
+
+
+def write_json(result: Result, folder: str, done: bool) -> None:
+    """One JSON document on standard output; bytes beyond ASCII stand as Latin-1."""
+    json.dump(
+        {
+            "done": done,
+            "passes": result.passes,
+            "read": [shown_path(path, folder) for path in result.estate.files],
+            "files": [{"path": shown_path(path, folder), "diff": text(diff)} for path, diff in diffs(result, folder).items()],
+            "findings": [_as_json(finding, folder) for finding in result.findings],
+        }, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+
+
+def _as_json(finding: Finding, folder: str) -> dict[str, Any]:
+    via = finding.place.included_from
+    return {
+        "rule": finding.rule, "file": shown_path(finding.place.path, folder), "line": finding.place.line, "included_from": str(via) if via else None,
+        "message": finding.message, "remedy": finding.remedy, "risk": finding.risk.value, "safety": finding.safety.name.lower(),
+        "applied": bool(finding.edits), "needs_review": finding.needs_review, "evidence": finding.evidence,
+    }
+
+
+def copy(result: Result, folder: str, to: Path) -> None:
+    """Every file that was read, upgraded, in a folder that doesn't exist or is empty; raises BadUse.
+
+    Files of *folder* keep their relative paths, others come below their absolute ones.  Links that stay inside remain links.
+    """
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        if any(to.iterdir()):
+            raise BadUse(f"{to} is not empty")
+        for path, file in result.estate.files.items():
+            _copy(path, folder, to, result.files.get(path, file.document.bytes))
+    except OSError as problem:
+        raise BadUse(f"{problem.filename}: {problem.strerror}") from None
+
+
+def _copy(path: str, folder: str, to: Path, data: bytes) -> None:
+    source, target = to_system(path), to / to_system(shown_path(path, folder)).lstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    real = text(os.path.realpath(raw(path)))
+    inside = real.startswith(folder.rstrip("/") + "/")
+    if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
+        target.symlink_to(os.readlink(source))
+        target = to / to_system(shown_path(real, folder)).lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+    shutil.copymode(os.path.realpath(source), target)

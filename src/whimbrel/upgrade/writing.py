@@ -1,0 +1,302 @@
+"""Writing an upgrade: all files or none, with backups, and the way back.
+
+The new contents go to temporary files beside their targets, the old files get a second name (``FILE.whimbrel-2.2~``, made once), then the
+temporary files are renamed.  A journal in the server root says how far that went, so that whoever comes next can finish or undo it:
+
+* ``preparing``: nothing has changed; temporary files and this run's backups are litter.
+* ``renaming``: every new file is complete on disk; the renames that are missing can be made.
+* ``done``: the journal remembers the backups for `undo`.
+* ``undoing``: a backup that is gone was put back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any, Final
+
+from whimbrel.octets import raw, text
+
+BACKUP: Final = ".whimbrel-2.2~"
+CHANGED: Final = ".whimbrel-2.4~"
+"""What a file is called that somebody changed after the upgrade, when the upgrade is undone."""
+JOURNAL: Final = ".whimbrel-upgrade.json"
+
+Hook = Callable[[str], None]
+"""Called before each step that changes the disk, with its name."""
+
+
+class WriteError(Exception):
+    """Why nothing was written (or undone); the text names the file."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One file: *target* behind all links, *backup*, the *digest* of what the upgrade wrote, and *temporary* while that waits for its rename."""
+
+    target: str
+    backup: str
+    digest: str
+    temporary: str = ""
+    fresh: bool = True  # this run makes the backup
+
+
+@dataclass(slots=True)
+class Journal:
+    """What was done in a folder.  *state* is that of the last run."""
+
+    path: str
+    state: str = "done"
+    entries: list[Entry] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, folder: str) -> Journal:
+        """The journal of *folder*, empty where there is none; raises WriteError where it can't be understood."""
+        path = os.path.join(folder, JOURNAL)
+        try:
+            with open(raw(path), encoding="ascii") as file:
+                found: dict[str, Any] = json.load(file)
+            return cls(path, found["state"], [Entry(**entry) for entry in found["entries"]])
+        except FileNotFoundError:
+            return cls(path)
+        except OSError as problem:
+            raise WriteError(f"{path}: {problem.strerror}") from None
+        except (ValueError, KeyError, TypeError):
+            raise WriteError(f"{path} is no journal of an upgrade") from None
+
+    def save(self, state: str, hook: Hook) -> None:
+        """Write it in one step, on disk when this returns."""
+        hook(f"journal {state}")
+        self.state = state
+        fields = ("target", "backup", "digest", "temporary", "fresh")
+        entries = [{name: getattr(entry, name) for name in fields} for entry in self.entries]
+        data = json.dumps({"state": state, "entries": entries}, indent=1).encode("ascii")
+        temporary = _temporary(self.path, data, None)
+        os.replace(raw(temporary), raw(self.path))
+        _sync_folder(self.path)
+
+    def remove(self, hook: Hook) -> None:
+        hook("journal gone")
+        if os.path.exists(raw(self.path)):
+            os.unlink(raw(self.path))
+            _sync_folder(self.path)
+
+
+def write(files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None) -> list[str]:
+    """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups.
+
+    Raises WriteError when it can't, and then nothing has changed.  Anything else that is raised, like an end of the process, leaves a
+    state that `recover` mends.
+    """
+    recover(folder, hook)
+    journal = Journal.of(folder)
+    known = {entry.target: entry for entry in journal.entries}
+    entries = [_entry(path, data) for path, data in files.items()]
+    before = (journal.state, journal.entries)
+    try:
+        _prepare(journal, entries, list(files.values()), known, hook)
+    except OSError as problem:
+        _drop(entries)
+        journal.state, journal.entries = before
+        with suppress(OSError):
+            journal.save("done", _silent) if journal.entries else journal.remove(_silent)
+        raise WriteError(f"{_named(problem)}: {problem.strerror}") from None
+    _finish(journal, hook)
+    return [entry.backup for entry in entries]
+
+
+def recover(folder: str, hook: Hook = lambda _step: None) -> str:
+    """Bring an interrupted run to an end; what was interrupted, "" for nothing."""
+    journal = Journal.of(folder)
+    state = journal.state
+    if state == "preparing":
+        waiting = [entry for entry in journal.entries if entry.temporary]
+        _drop(waiting)
+        journal.entries = [entry for entry in journal.entries if not entry.temporary or not entry.fresh]
+        for entry in journal.entries:
+            entry.temporary = ""
+        journal.save("done", hook) if journal.entries else journal.remove(hook)
+    elif state == "renaming":
+        _finish(journal, hook)
+    elif state == "undoing":
+        undo(folder, hook)
+    return "" if state == "done" else state
+
+
+def undo(folder: str, hook: Hook = lambda _step: None) -> tuple[list[str], list[str]]:
+    """Put every backup back, byte for byte; the files restored, and the names under which later changes of other hands were kept.
+
+    Raises WriteError when there is nothing to undo or a backup is missing, and then changes nothing.
+    """
+    journal = Journal.of(folder)
+    if journal.state in ("preparing", "renaming"):
+        recover(folder, hook)
+        journal = Journal.of(folder)
+    if not journal.entries:
+        raise WriteError(f"{folder}: no upgrade to undo")
+    missing = [entry.backup for entry in journal.entries if not os.path.lexists(raw(entry.backup))]
+    if missing and journal.state != "undoing":
+        raise WriteError(f"{missing[0]} is missing: nothing was undone")
+    try:
+        journal.save("undoing", hook)
+        kept = [aside for entry in journal.entries if (aside := _put_back(entry, hook))]
+        journal.remove(hook)
+    except OSError as problem:
+        raise WriteError(f"{_named(problem)}: {problem.strerror}") from None
+    return [entry.target for entry in journal.entries], kept
+
+
+def _put_back(entry: Entry, hook: Hook) -> str:
+    """Restore one file; the name under which what somebody else wrote in the meantime is kept, or ""."""
+    if not os.path.lexists(raw(entry.backup)):
+        return ""
+    aside = ""
+    if os.path.exists(raw(entry.target)) and _digest(_content(entry.target)) not in (entry.digest, _digest(_content(entry.backup))):
+        aside = entry.target + CHANGED
+        hook(f"keep {aside}")
+        shutil.copy2(raw(entry.target), raw(aside))
+    hook(f"restore {entry.target}")
+    if os.path.exists(raw(entry.target)) and os.path.samefile(raw(entry.target), raw(entry.backup)):
+        os.unlink(raw(entry.backup))
+    else:
+        os.replace(raw(entry.backup), raw(entry.target))
+    _sync_folder(entry.target)
+    return aside
+
+
+# steps -------------------------------------------------------------------------------------------
+def _entry(path: str, data: bytes) -> Entry:
+    target = text(os.path.realpath(raw(path)))
+    return Entry(target, target + BACKUP, _digest(data))
+
+
+def _prepare(journal: Journal, entries: list[Entry], contents: list[bytes], known: dict[str, Entry], hook: Hook) -> None:
+    """Everything up to the renames; raises OSError."""
+    for entry in entries:
+        _check(entry.target)
+        entry.temporary = f"{entry.target}.whimbrel-{os.getpid()}.new~"
+        entry.fresh = entry.target not in known
+        entry.backup = _free(entry.backup) if entry.fresh else known[entry.target].backup
+    journal.entries = [*(entry for target, entry in known.items() if target not in {e.target for e in entries}), *entries]
+    journal.save("preparing", hook)
+    for entry, data in zip(entries, contents, strict=True):
+        hook(f"temporary {entry.target}")
+        _temporary(entry.target, data, entry.temporary)
+        if entry.fresh:
+            hook(f"backup {entry.target}")
+            _back_up(entry)
+    for entry in entries:
+        _sync_folder(entry.target)
+    journal.save("renaming", hook)
+
+
+def _finish(journal: Journal, hook: Hook) -> None:
+    """Make the renames that are missing."""
+    for entry in journal.entries:
+        if entry.temporary and os.path.lexists(raw(entry.temporary)):
+            hook(f"rename {entry.target}")
+            os.replace(raw(entry.temporary), raw(entry.target))
+            _sync_folder(entry.target)
+    for entry in journal.entries:
+        entry.temporary = ""
+    journal.save("done", hook)
+
+
+def _check(target: str) -> None:
+    """Refuse early what would fail late: a file or folder that can't be written."""
+    for path, mode in ((target, os.W_OK), (os.path.dirname(target) or ".", os.W_OK | os.X_OK)):
+        if not os.access(raw(path), mode):
+            raise PermissionError(13, "Permission denied" if os.path.exists(raw(path)) else "No such file or directory", path)
+
+
+def _free(name: str) -> str:
+    """*name*, or with a number where somebody else's file has it."""
+    numbers = (f"{name[:-1]}.{number}~" for number in count(1))
+    return next(one for one in chain((name,), numbers) if not os.path.lexists(raw(one)))
+
+
+def _back_up(entry: Entry) -> None:
+    """Give the old file a second name; where links are impossible, a copy."""
+    try:
+        os.link(raw(entry.target), raw(entry.backup))
+    except OSError:
+        copy = _temporary(entry.backup, _content(entry.target), None, like=entry.target)
+        os.replace(raw(copy), raw(entry.backup))
+
+
+def _temporary(target: str, data: bytes, name: str | None, like: str | None = None) -> str:
+    """A complete file beside *target*, with the mode and owner of *like*; its path."""
+    if name is None:
+        handle, made = tempfile.mkstemp(dir=os.path.dirname(raw(target)) or b".", prefix=b".whimbrel-")
+        name = text(made)
+    else:
+        handle = os.open(raw(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            _like(file.fileno(), like or target)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        os.unlink(raw(name))
+        raise
+    return name
+
+
+def _like(handle: int, path: str) -> None:
+    """Mode and owner of *path*, where it is there."""
+    try:
+        old = os.stat(raw(path))
+    except FileNotFoundError:
+        return
+    if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+        os.fchown(handle, old.st_uid, old.st_gid)
+    os.fchmod(handle, old.st_mode & 0o7777)
+
+
+def _drop(entries: list[Entry]) -> None:
+    """Take away what a run that changed nothing has made."""
+    for path in _litter(entries):
+        if os.path.lexists(raw(path)):
+            os.unlink(raw(path))
+
+
+def _litter(entries: list[Entry]) -> Iterator[str]:
+    for entry in entries:
+        if entry.temporary:
+            yield entry.temporary
+            if entry.fresh:
+                yield entry.backup
+
+
+def _content(path: str) -> bytes:
+    with open(raw(path), "rb") as file:
+        return file.read()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _sync_folder(path: str) -> None:
+    handle = os.open(os.path.dirname(raw(path)) or b".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _named(problem: OSError) -> str:
+    name = problem.filename
+    return text(name) if isinstance(name, bytes) else str(name)
+
+
+def _silent(_step: str) -> None:
+    return None
