@@ -70,11 +70,11 @@ def _task(program: Program) -> Task:
     sources = {letter for letter in letters if letter in "bi"}
     algorithm = ["m", *(letter for letter in letters if letter in "msdpB")][-1]
     cost = _cost(values["C"]) if "C" in values else 0
+    for letter in letters:
+        say(_warning(program, letter))
     listing, commented, supplied = "l" in letters, "t" in letters, "b" in letters
     if len(operands) != 2 - ("n" in letters) - listing + supplied + commented:
         raise Exit(SYNTAX, usage.HTDBM_OLD if program.old else usage.HTDBM)
-    if algorithm == "p" or (program.old and algorithm == "d"):
-        say(_warning(program, algorithm))
     path = operands.pop(0) if mode != "n" else ""
     user, *rest = [*operands, ""] if listing else operands
     comment = rest.pop() if commented and rest else None
@@ -90,9 +90,9 @@ def _options(program: Program) -> tuple[list[tuple[str, str]], list[str]]:
         raise Exit(SYNTAX, said) from None
 
 
-def _warning(program: Program, algorithm: str) -> str:
-    if program.old:
-        return _OLD_PLAIN if algorithm == "p" else _OLD_CRYPT
+def _warning(program: Program, letter: str) -> str:
+    if program.old or letter != "p":
+        return {"p": _OLD_PLAIN, "d": _OLD_CRYPT}.get(letter, "") if program.old else ""
     from whimbrel.utilities.hashing import PLAIN_WARNING
 
     return PLAIN_WARNING
@@ -174,7 +174,7 @@ def _delete(task: Task, database: Database) -> None:
 
 def _store(task: Task, database: Database, value: str) -> None:
     there = raw(task.user) in database.pairs
-    database.pairs[raw(task.user)] = raw(value)
+    database.put(raw(task.user), raw(value))
     _save(task, database, "created" if task.create else "modified" if there else "updated")
 
 

@@ -1,7 +1,8 @@
 """whimbrel htdigest: user files for digest authentication, as httpd's htdigest keeps them.
 
 Manual: programs/htdigest.html.  A line is user:realm:hash; the first that names both is replaced, the others stay, but for a last line without
-line end, which httpd's htdigest doesn't see.  User and realm are cut to 255 bytes.
+line end, which httpd's htdigest doesn't see.  User and realm are cut to 255 bytes.  `-c` writes over the start of an existing file: what is longer
+than the one line stays, as with httpd's.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from whimbrel.utilities.asking import TooLong, twice
 from whimbrel.utilities.options import Exit, Program, say, start
 
 _LONGEST: Final = 255
+_PIECE: Final = 767  # bytes that a line is read by
 
 
 def main() -> None:
@@ -46,7 +48,8 @@ def _created(path: str, realm: str, user: str) -> str:
     except OSError as problem:
         raise Exit(1, f"Could not open passwd file {path} for writing: {os.strerror(problem.errno or 0)}\n") from None
     say(f"Adding password for {user} in realm {realm}.\n")
-    return _record(realm, user)
+    record = _record(realm, user)
+    return record + _content(path)[len(record):]
 
 
 def _updated(path: str, realm: str, user: str) -> str:
@@ -63,7 +66,16 @@ def _updated(path: str, realm: str, user: str) -> str:
 
 
 def _lines(path: str) -> list[str]:
-    """The file's complete lines; none of what can be opened but not read.  Raises Exit."""
+    """The file's complete lines.  Raises Exit."""
+    found = []
+    for line in _content(path).split("\n")[:-1]:
+        line += "\n"
+        found += [line[at:at + _PIECE] for at in range(0, len(line), _PIECE)]
+    return found
+
+
+def _content(path: str) -> str:
+    """What is in the file; nothing where it can be opened but not read.  Raises Exit."""
     try:
         handle = os.open(raw(path), os.O_RDONLY)
     except OSError:
@@ -76,14 +88,14 @@ def _lines(path: str) -> list[str]:
         pass
     finally:
         os.close(handle)
-    return [line + "\n" for line in text(data).split("\n")[:-1]]
+    return text(data)
 
 
 def _names(line: str) -> tuple[str, str]:
     """User and realm of a line, empty for comments and empty lines.  Raises Exit."""
     if line.startswith(("#", "\n")):
         return "", ""
-    user, _, rest = line.removesuffix("\n").partition(":")
+    user, _, rest = line.partition(":")
     realm = rest.partition(":")[0]
     if max(len(user), len(realm)) > _LONGEST:
         raise Exit(1, f"The following line contains a string longer than the allowed maximum size ({_LONGEST}): {line}\n")

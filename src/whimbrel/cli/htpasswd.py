@@ -17,8 +17,10 @@ from whimbrel.utilities import usage
 from whimbrel.utilities.asking import LONGEST, TooLong, ask, from_stdin, twice
 from whimbrel.utilities.options import Exit, Program, Wrong, out, parse, say, start
 
-PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER, INVALID = 1, 2, 3, 5, 6, 7
+PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER, INVALID, BAD_HASH = 1, 2, 3, 5, 6, 7, 9
 _LINE: Final = LONGEST - 1
+_BCRYPT: Final = re.compile(r"\$2[aby]?\$")
+_BCRYPT_WHOLE: Final = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}", re.ASCII)
 _MODES: Final = "cnvD"
 
 
@@ -66,13 +68,13 @@ def _task(program: Program) -> Task:
     mode, sources = "".join(modes), {letter for letter, _ in options if letter in "bi"}
     cost = [0, *(_positive(program, value) for letter, value in options if letter in "Cr")][-1]
     algorithm = ["m", *(letter for letter, _ in options if letter in "msdpB25")][-1]
-    supplied = "b" in sources and mode != "D"
-    if len(sources) > 1 or (mode == "D" and "i" in sources) or len(operands) != 2 + supplied - (mode == "n"):
-        raise Exit(SYNTAX, _usage(program))
-    if algorithm == "p":
+    supplied = "b" in sources
+    if ("p", "") in options:
         from whimbrel.utilities.hashing import PLAIN_WARNING
 
         say(PLAIN_WARNING)
+    if len(sources) > 1 or len(operands) != 2 + supplied - (mode == "n"):
+        raise Exit(SYNTAX, _usage(program))
     path = "" if mode == "n" else operands.pop(0)
     password = operands[1] if supplied else ""
     _check_words(program, operands[0], password)
@@ -109,7 +111,7 @@ def _check_words(program: Program, user: str, password: str) -> None:
         raise Exit(TOO_LONG, f"{program.path}: " + ("resultant record too long\n" if program.old else f"username too long (> {_LINE})\n"))
     if ":" in user:
         raise Exit(BAD_USER, f"{program.path}: username contains illegal character ':'\n")
-    if len(password) > LONGEST:
+    if len(password) >= LONGEST:
         raise Exit(TOO_LONG, f"{program.path}: password too long (> {LONGEST})\n")
 
 
@@ -120,8 +122,9 @@ def _check_file(program: Program, task: Task) -> None:
     except OSError:
         is_file = False
     if is_file:
-        if not os.access(name, os.R_OK if task.mode == "v" else os.R_OK | os.W_OK):
-            raise Exit(PERMISSION, f"{program.path}: cannot open file {task.path} for read/write access\n")
+        needed, words = (os.R_OK, "read") if task.mode == "v" else (os.R_OK | os.W_OK, "read/write")
+        if not os.access(name, needed):
+            raise Exit(PERMISSION, f"{program.path}: cannot open file {task.path} for {words} access\n")
     elif task.mode != "c":
         raise Exit(PERMISSION, f"{program.path}: cannot modify file {task.path}; use '-c' to create it\n")
     else:
@@ -142,7 +145,7 @@ def _record(program: Program, task: Task) -> str:
     if made.warning:
         say(made.warning)
     record = f"{task.user}:{made.stored}"
-    if len(record) > _LINE:
+    if len(record) >= _LINE:
         raise Exit(TOO_LONG, f"{program.path}: resultant record too long\n")
     return record + "\n"
 
@@ -153,7 +156,8 @@ def _typed(program: Program, task: Task) -> str:
             return from_stdin()
         password = ask("Enter password: ") if task.mode == "v" else twice()
     except TooLong:
-        raise Exit(TOO_LONG, f"{program.path}: password too long (>{LONGEST})\n") from None
+        said = f"password too long (>{LONGEST})\n"
+        raise Exit(TOO_LONG, said if task.mode == "v" else f"{program.path}: {said}") from None
     if password is None:
         raise Exit(DIFFERENT, f"{program.path}: password verification error\n")
     return password
@@ -167,12 +171,20 @@ def _verify(program: Program, task: Task) -> int:
     for _, user, stored in _lines(program, task.path):  # to the end: a broken line further down counts
         if user == task.user:
             found, password = True, _typed(program, task) if password is None else password
+            _check_hash(user, stored)
             if not verify(password, stored):
                 raise Exit(DIFFERENT, "password verification failed\n")
     if not found:
         raise Exit(BAD_USER, f"User {task.user} not found\n")
     say(f"Password for user {task.user} correct.\n")
     return 0
+
+
+def _check_hash(user: str, stored: str) -> None:
+    if not stored:
+        raise Exit(INVALID, f"Empty hash for user {user}\n")
+    if _BCRYPT.match(stored) and not _BCRYPT_WHOLE.fullmatch(stored):
+        raise Exit(BAD_HASH, "Could not verify password: Invalid argument\n")
 
 
 def _update(program: Program, task: Task, record: str) -> None:

@@ -53,7 +53,7 @@ def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
     for key, value in _pairs(data):
         if verbose:
             say(f"    '{key}' -> '{value}'\n")
-        database.pairs[raw(key)] = raw(value)
+        database.put(raw(key), raw(value))
     try:
         database.save()
     except Failure as problem:

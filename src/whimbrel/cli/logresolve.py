@@ -19,6 +19,7 @@ from whimbrel.utilities.options import Exit, Program, Wrong, parse, start
 PATIENCE: Final = 5.0  # seconds for one address
 _GIVE_UP: Final = 20  # look-ups in a row without an answer in time
 Answer = TypeVar("Answer")
+_MAPPED: Final = bytes(10) + b"\xff\xff"  # an IPv4 address as an IPv6 one
 _HEX: Final = "0123456789abcdefABCDEF:"
 
 
@@ -99,7 +100,7 @@ class Resolving:
         return f"{name}\n" if self.old and not space else f"{name} {rest}"
 
     def _name(self, address: str, family: int, packed: bytes) -> str:
-        name = self._ask(socket.inet_ntop(family, packed))
+        name = self._ask(socket.inet_ntop(family, packed).removeprefix("::ffff:") if packed[:12] == _MAPPED else socket.inet_ntop(family, packed))
         if not name:
             self.unknown += 1
         elif self.double and not self._confirmed(name, family, packed):

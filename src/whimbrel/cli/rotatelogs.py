@@ -86,7 +86,7 @@ def _plan(program: Program) -> Plan:
         raise Exit(1, "Cannot use -n with % in filename\n")
     return Plan(name=name, seconds=given.seconds, size=given.size, offset=given.offset, local="l" in letters, pattern=pattern, force="f" in letters,
                 parents="D" in letters, verbose="v" in letters, empty="c" in letters, echo="e" in letters, truncate="t" in letters,
-                truncate_next="T" in letters, files=files, link=values.get("L", ""), program=values.get("p", ""))
+                truncate_next="T" in letters, files=files, link=values.get("L"), program=values.get("p", ""))
 
 
 def _files(value: str) -> int:
@@ -102,12 +102,12 @@ def _usage(program: Program) -> str:
 
 def _operand(given: _Given, word: str, last: bool, local: bool) -> str:
     """Take up a time, a size or an offset; what is wrong with it, or nothing."""
-    unit = re.search("[BKMG]", word)
-    if unit is not None:
+    unit = next((letter for letter in _UNITS if letter in word), "")
+    if unit:
         if given.size:
             return "Rotation size parameter allowed only once"
-        given.size = _number(word) * _UNITS[unit.group()] if unit.end() == len(word) else 0
-        return "" if given.size > 0 else "Invalid rotation size parameter"
+        given.size = _int(_number(word) * _UNITS[unit]) if word.index(unit) == len(word) - 1 else 0
+        return "" if given.size else "Invalid rotation size parameter"
     if (given.size or given.seconds) and last:
         given.offset = _number(word) * 60
         return "UTC offset parameter is not valid with -l" if local else ""
@@ -120,7 +120,12 @@ def _operand(given: _Given, word: str, last: bool, local: bool) -> str:
 def _number(word: str) -> int:
     """atoi(3): what stands at the start, in 32 bits."""
     found = re.match(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", word)
-    return (int(found.group(1)) + (1 << 31)) % (1 << 32) - (1 << 31) if found else 0
+    return _int(int(found.group(1))) if found else 0
+
+
+def _int(value: int) -> int:
+    """What 32 bits keep of a number: 2G is a negative size, at which nothing is ever rotated."""
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _describe(plan: Plan) -> None:

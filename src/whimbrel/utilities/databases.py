@@ -56,6 +56,11 @@ class Database:
         elif not create:
             raise berkeley.Damaged
 
+    def put(self, key: bytes, value: bytes) -> None:
+        """Store a pair, behind the others where it replaces one."""
+        self.pairs.pop(key, None)
+        self.pairs[key] = value
+
     def save(self) -> None:
         """Write the files.  Raises Failure."""
         try:

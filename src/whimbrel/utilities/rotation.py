@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,7 +39,7 @@ class Plan:
     truncate: bool = False
     truncate_next: bool = False
     files: int = 0
-    link: str = ""
+    link: str | None = None
     program: str = ""
 
 
@@ -64,21 +65,24 @@ class Rotation:
 
     def take(self, data: bytes) -> None:
         """Write *data*, to the next file where that is due.  Raises Exit."""
+        if self.handle < 0:
+            self._rotate(_NEW)
         reason = self._reason()
         if reason:
-            self._tell(f"File rotation needed, reason: {reason}\n")
-            self.open()
+            self._rotate(reason)
         try:
             _write(self.handle, data)
             self.messages += 1
         except OSError as problem:
             self._reset("error writing to log", problem)
 
+    def _rotate(self, reason: str) -> None:
+        self._tell(f"File rotation needed, reason: {reason}\n")
+        self.open()
+
     def _reason(self) -> str:
         plan = self.plan
-        if self.handle < 0:
-            return _NEW
-        if plan.size and os.fstat(self.handle).st_size > plan.size:
+        if plan.size > 0 and os.fstat(self.handle).st_size > plan.size:
             return _SIZE
         return _TIME if plan.seconds and self.now() >= self.end else ""
 
@@ -103,7 +107,7 @@ class Rotation:
         self._after_opening(*before)
 
     def _after_opening(self, before: int, before_path: str) -> None:
-        if self.plan.link:
+        if self.plan.link is not None:
             self._link()
         if self.plan.program:
             self._call(before_path)
@@ -124,7 +128,7 @@ class Rotation:
     def _make_parents(self, path: str) -> None:
         folder = path.rpartition("/")[0]
         if folder and not os.path.isdir(raw(folder)):
-            self._tell(f"Creating directory {folder}\n")
+            self._tell(f"Creating directory tree {folder}\n")
             try:
                 os.makedirs(raw(folder), exist_ok=True)
             except OSError as problem:
@@ -149,20 +153,20 @@ class Rotation:
             raise Exit(2, f"Error writing to the file {self.path}\n") from None
 
     def _link(self) -> None:
-        link = self.plan.link
+        link = self.plan.link or ""
         self._tell(f"Linking {self.path} to {link}\n")
         try:
-            if os.path.lexists(raw(link)):
+            with suppress(OSError):
                 os.unlink(raw(link))
             os.link(raw(self.path), raw(link))
         except OSError as problem:
             raise Exit(2, f"Error linking file {self.path} to {link} ({_why(problem)})\n") from None
 
     def _call(self, before: str) -> None:
-        program = self.plan.program
+        program = self.plan.program  # looked for in the working folder, not on the PATH
         self._tell(f"Calling post-rotate program: {program}\n")
         try:
-            subprocess.Popen([raw(word) for word in (program, self.path, before) if word], stdin=subprocess.DEVNULL)
+            subprocess.Popen([raw(word) for word in (program, self.path, before) if word], executable=raw(os.path.join(".", program)))
         except OSError as problem:
             say(f"Could not spawn post-rotate process '{program}': {_why(problem)}\n")
 
