@@ -91,12 +91,12 @@ def _rules(select: str, ignore: str) -> list[Rule]:
     from whimbrel.upgrade.rules import all_rules
 
     rules = all_rules()
-    known = {rule.number for rule in rules}
+    known = {number for rule in rules for number in (rule.number, *rule.also)}
     wanted, unwanted = _numbers(select), _numbers(ignore)
     for number in [*wanted, *unwanted]:
         if number not in known:
             raise BadUse(f"no rule has the number {number}")
-    return [rule for rule in rules if (not wanted or rule.number in wanted) and rule.number not in unwanted]
+    return [rule for rule in rules if (not wanted or {rule.number, *rule.also} & set(wanted)) and rule.number not in unwanted]
 
 
 def _numbers(text: str) -> list[str]:

@@ -93,7 +93,8 @@ class Rule:
 
     *number* is its row; *name* is short and in lower case with hyphens, and with the number names its document,
     ``documents/NUMBER-NAME.md``.  *title* is one line.  *check* gives its findings in the order of the files.  *order* groups the passes: rules of a
-    lower order have their edits applied before those of a higher one look (LoadModule lines are worked out last).
+    lower order have their edits applied before those of a higher one look (LoadModule lines are worked out last).  *also* are further rows that
+    it covers, whose numbers its findings may carry.
     """
 
     number: str
@@ -101,3 +102,4 @@ class Rule:
     title: str
     check: Callable[[Estate], Iterator[Finding]] = field(repr=False)
     order: int = 0
+    also: tuple[str, ...] = ()

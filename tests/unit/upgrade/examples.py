@@ -1,0 +1,143 @@
+"""The examples of the rules' documents: reading them, and upgrading one."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.octets import from_system
+from whimbrel.upgrade.model import Rule, Style, Wishes
+from whimbrel.upgrade.passes import READING, Result, upgrade
+from whimbrel.upgrade.reading import Sources, read_estate
+
+MAIN = "conf/httpd.conf"
+ROOT = "/srv/site"
+HEADINGS = ("What changes", "How to see it", "How to mend it", "How safe that is")
+WORDS = {"before", "after", "unchanged"}
+FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
+
+
+@dataclass
+class Example:
+    """One example: files by path below the server root; *findings* is None where the document doesn't list them."""
+
+    title: str
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    unchanged: set[str] = field(default_factory=set)
+    findings: list[str] | None = None
+    wishes: list[str] = field(default_factory=list)
+
+    @property
+    def silent(self) -> bool:
+        """Whether the rule must not fire."""
+        return not self.after and not self.findings
+
+
+@dataclass
+class Document:
+    """What a document says: the titles of its prose, and its examples."""
+
+    title: str
+    prose: list[str]
+    examples: list[Example]
+
+
+def read_document(path: Path) -> Document:
+    """Take a document apart; ValueError where it has a block that means nothing."""
+    lines = iter(path.read_text(encoding="utf-8").splitlines())
+    document = Document("", [], [])
+    section = Example("")
+    for line in lines:
+        fence = FENCE.match(line)
+        if fence:
+            body = []
+            for inside in lines:
+                if inside == "```":
+                    break
+                body.append(inside)
+            else:
+                raise ValueError(f"{path.name}: a block that never ends")
+            take_block(section, fence[1], fence[2].split(), body, path.name)
+        elif line.startswith("## "):
+            section = Example(line[3:].strip())
+            document.examples.append(section)
+        elif line.startswith("# "):
+            document.title = line[2:].strip()
+    document.prose = [one.title for one in document.examples if not one.before]
+    document.examples = [one for one in document.examples if one.before]
+    return document
+
+
+def take_block(example: Example, kind: str, words: list[str], body: list[str], name: str) -> None:
+    text = "".join(f"{line}\n" for line in body)
+    if kind == "findings":
+        example.findings = [line.strip() for line in body if line.strip()]
+    elif kind == "wishes":
+        example.wishes = [line.strip() for line in body if line.strip()]
+    elif kind in ("apache", "htaccess") and words:
+        what, path = words[0], words[1] if len(words) > 1 else MAIN
+        if what not in WORDS or len(words) > 2 or (kind == "htaccess") != (os.path.basename(path) == ".htaccess"):
+            raise ValueError(f"{name}: a block that means nothing: {kind} {' '.join(words)}")
+        if what == "unchanged":
+            if text.strip():
+                raise ValueError(f"{name}: the block of `unchanged` must be empty")
+            example.unchanged.add(path)
+        else:
+            (example.before if what == "before" else example.after)[path] = text
+
+
+def wishes(example: Example) -> tuple[Wishes, tuple[str, ...]]:
+    """What the example asks for, and its -D names."""
+    style, flags, defines = Style.NATIVE, set(), []
+    for line in example.wishes:
+        key, _, value = line.partition(" ")
+        if key == "style":
+            style = Style(value)
+        elif key == "define":
+            defines.append(value)
+        elif key in ("also-2.2", "exact"):
+            flags.add(key)
+        else:
+            raise ValueError(f"a wish that means nothing: {line}")
+    return Wishes(style=style, also_22="also-2.2" in flags, exact="exact" in flags), tuple(defines)
+
+
+def laid_out(files: dict[str, str], root: Path) -> None:
+    """Write *files* below *root*."""
+    (root / "htdocs").mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(text.replace(ROOT, str(root)).encode("latin-1"))
+
+
+def sources(files: dict[str, str], root: Path, defines: tuple[str, ...]) -> Sources:
+    if MAIN in files:
+        return Sources(options=LoadOptions(server_root=from_system(str(root)), defines=defines))
+    return Sources(fragments=tuple(from_system(str(root / name)) for name in files))
+
+
+def upgraded(example: Example, rule: Rule, root: Path) -> Result:
+    """The example's files, laid out below *root*, upgraded by *rule* alone; nothing is written."""
+    laid_out(example.before, root)
+    asked, defines = wishes(example)
+    return upgrade(read_estate(sources(example.before, root, defines), asked), [rule])
+
+
+def told(result: Result, root: Path) -> list[str]:
+    """The findings as documents list them."""
+    out = []
+    for finding in result.findings:
+        if finding.rule != READING:
+            path = os.path.relpath(finding.place.path, str(root))
+            where = "" if path == MAIN else f"{path} "
+            out.append(f"{finding.rule} {where}line {finding.place.line}{' needs review' if finding.needs_review else ''}")
+    return out
+
+
+def texts(result: Result, root: Path) -> dict[str, str]:
+    """The changed files by path below *root*, with the root as documents write it."""
+    return {os.path.relpath(path, str(root)): data.decode("latin-1").replace(str(root), ROOT) for path, data in result.files.items()}

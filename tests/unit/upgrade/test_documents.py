@@ -1,0 +1,52 @@
+"""Every rule has its document, and every example in it holds.  The format stands in upgrade/documents/README.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import whimbrel.upgrade
+from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, read_document, sources, texts, told, upgraded, wishes
+from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.passes import upgrade
+from whimbrel.upgrade.reading import read_estate
+from whimbrel.upgrade.rules import all_rules
+
+FOLDER = Path(whimbrel.upgrade.__file__).parent / "documents"
+RULES = {f"{rule.number}-{rule.name}.md": rule for rule in all_rules()}
+FILES = sorted(path.name for path in FOLDER.glob("*.md") if path.name != "README.md")
+EXAMPLES = [(RULES[name], example) for name in FILES if name in RULES for example in read_document(FOLDER / name).examples]
+
+
+def test_documents_and_rules_name_each_other() -> None:
+    assert sorted(RULES) == FILES
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_document_is_complete(name: str) -> None:
+    document = read_document(FOLDER / name)
+    assert document.title.split()[0] == name.partition("-")[0]
+    assert tuple(document.prose) == HEADINGS
+    silent = [example.silent for example in document.examples]
+    assert True in silent, "no example in which the rule must not fire"
+    assert False in silent, "no example in which the rule fires"
+    assert silent == sorted(silent, reverse=True), "examples in which the rule must not fire come first"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_file_of_an_example_has_its_end(name: str) -> None:
+    for example in read_document(FOLDER / name).examples:
+        assert set(example.before) == set(example.after) | example.unchanged, example.title
+        assert not set(example.after) & example.unchanged, example.title
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES, ids=[f"{rule.number}: {example.title}" for rule, example in EXAMPLES])
+def test_an_example_holds(rule: Rule, example: Example, tmp_path: Path) -> None:
+    result = upgraded(example, rule, tmp_path)
+    assert texts(result, tmp_path) == example.after
+    if example.findings is not None or example.silent:
+        assert told(result, tmp_path) == (example.findings or [])
+    asked, defines = wishes(example)
+    laid_out({**example.before, **texts(result, tmp_path)}, tmp_path)
+    assert not upgrade(read_estate(sources(example.before, tmp_path, defines), asked), [rule]).files, "a second time changes something"
