@@ -101,7 +101,7 @@ def _expression_error(state: CommandState, text: str, string: bool) -> str:
 
 # Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).
 _VARIABLES = {
-    "ssl_module": ("mod_ssl.c", "SSL_*"), "http2_module": ("mod_http2.c", "HTTP2 H2PUSH H2_PUSH H2_PUSHED H2_PUSHED_ON H2_STREAM_ID H2_STREAM_TAG"),
+    "ssl_module": ("mod_ssl.c", "SSL_*"),
 }
 
 

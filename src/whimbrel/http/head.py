@@ -103,7 +103,7 @@ def read_head(
 
 
 def compose(raw: bytes, line: str, headers: Headers, rules: HeadRules) -> Head:
-    """The head of a request that came in parts (HTTP/2): *line* as HTTP/1 would have sent it, *headers* with every name once; judged like any other."""
+    """The head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would have it, *headers* with every name once."""
     match = _COMPOSED.fullmatch(line)
     entries = {name.lower(): (name, value) for name, value in headers.items()}
     if match is not None and not rules.registered_methods and match[1] != "CONNECT":

@@ -1,7 +1,7 @@
 """HTTP/2 without sockets and without frames: the fields of a request become a `Head`, a head's bytes become the fields of an answer.
 
-Frames and HPACK are the h2 package's (http/http2_wire.py).  What a block of fields must look like is judged as nghttp2 judges it for httpd; limits are those
-of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html (LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
+Frames and HPACK are the h2 package's (http/http2_wire.py).  What a block of fields must look like is judged as nghttp2 judges it for httpd; limits are
+those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html (LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _PSEUDO = {
 }
 _ALL_PSEUDO = _PSEUDO.keys()
 _WELL_FORMED = re.compile(rb"(?:(?!te:|host:)[-!#$%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+")
+_FOUR_WORDS = re.compile(rb"[!-~\x80-\xff]+(?: [!-~\x80-\xff]+){3}")
 _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 _NOT_SENT = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"http2-settings"))
 _ONE_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"))
@@ -71,10 +72,10 @@ def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
     if pseudo.keys() != _ALL_PSEUDO:
         return b""
     lines = b"".join([b"%b: %b\r\n" % pair for pair in fields[4:]])
-    if _WELL_FORMED.fullmatch(lines) is None:
+    words = b" ".join((pseudo[b":method"], pseudo[b":scheme"], pseudo[b":path"], pseudo[b":authority"]))
+    if _WELL_FORMED.fullmatch(lines) is None or lines.count(b"\n") != len(fields) - 4 or _FOUR_WORDS.fullmatch(words) is None:
         return b""
-    first = (pseudo[b":method"], pseudo[b":scheme"], pseudo[b":path"], pseudo[b":authority"])
-    return b"\0%d %b %b %b HTTP/2.0\r\nhost: %b\r\n%b\r\n" % (push, *first, lines)
+    return b"\0%d %b HTTP/2.0\r\nhost: %b\r\n%b\r\n" % (push, words, pseudo[b":authority"], lines)
 
 
 def read_request(fields: Iterable[RawField], limits: HeadLimits, rules: HeadRules, *, raw: bytes = b"", ended: bool = True) -> Head:

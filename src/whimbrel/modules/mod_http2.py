@@ -254,7 +254,8 @@ MODULE = Module(
     hooks=(Hook(FIXUPS, make_fixups, Order.LAST),),
     providers=(
         Provider("http2", "settings", settings_of), Provider("protocol", "propose", propose),
-        *(Provider("expr_variable", name, _variable(name)) for name in ("H2PUSH", "H2_PUSH", "H2_PUSHED", "H2_PUSHED_ON", "H2_STREAM_ID", "H2_STREAM_TAG")),
+        *(Provider("expr_variable", name, _variable(name))
+          for name in ("H2PUSH", "H2_PUSH", "H2_PUSHED", "H2_PUSHED_ON", "H2_STREAM_ID", "H2_STREAM_TAG")),
     ),
     post_config=(note_tags, look_for_library),
 )

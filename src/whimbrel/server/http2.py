@@ -1,8 +1,8 @@
 """One HTTP/2 connection: frames in, requests to the engine, answers out under the client's flow control.
 
-`HttpProtocol` hands a connection over when it begins with the preface or after an answer of 101; TLS may do so after its handshake.  Streams are answered
-side by side where they wait; an answer that needs no waiting is sent at once.  Memory is bounded: by the number of streams and of requests still worked
-on, their windows, the size of a block of fields, and by reading nothing while the client does not read.
+`HttpProtocol` hands a connection over when it begins with the preface or after an answer of 101; TLS may do so after its handshake.  Streams are
+answered side by side where they wait; an answer that needs no waiting is sent at once.  Memory is bounded: by the number of streams and of requests
+still worked on, their windows, the size of a block of fields, and by reading nothing while the client does not read.
 
 RFC 9113; manual: mod/mod_http2.html.
 """
@@ -423,6 +423,9 @@ class Http2Connection(asyncio.Protocol, Expiring):
         """The answer is out, or can't be sent any further."""
         self.running -= 1
         self.answered += 1
+        for name, value in stream.connection.notes.items():
+            if name[:6] != "http2-":
+                self.connection.notes[name] = value
         if stream.gone:
             return
         self._resets = 0

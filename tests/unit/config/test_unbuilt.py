@@ -18,7 +18,7 @@ from whimbrel.errors import ConfigError, StartError
 from whimbrel.registry.module import Module
 
 CORE = ("LoadModule mpm_event_module m/mod_mpm_event.so\nLoadModule lua_module m/mod_lua.so\nLoadModule ssl_module m/mod_ssl.so\n"
-        "LoadModule http2_module m/mod_http2.so\n")
+        "LoadModule md_module m/mod_md.so\n")
 
 
 def read(folder: Path, text: str) -> Configuration:
@@ -47,11 +47,11 @@ def test_a_wrong_line_is_refused_in_the_modules_words(tmp_path: Path) -> None:
 
 
 def test_what_changes_no_answer_is_left_out_with_a_warning(tmp_path: Path) -> None:
-    configuration = read(tmp_path, "H2MaxSessionStreams 50\nSSLEngine Off\n")
+    configuration = read(tmp_path, "LuaRoot /lua\nSSLEngine Off\n")
     before = len(configuration.messages)
     refuse_start(configuration)
     said = [message.text for message in configuration.messages[before:]]
-    assert len(said) == 2 and "H2MaxSessionStreams" in said[0] and "SSLEngine" in said[1]
+    assert len(said) == 2 and "LuaRoot" in said[0] and "SSLEngine" in said[1]
 
 
 def test_loading_a_module_alone_stops_nothing(tmp_path: Path) -> None:
