@@ -47,7 +47,7 @@ def bounded(examples: int) -> Callable[[Callable[..., None]], Callable[..., None
     """Hypothesis' settings: some fixed examples, or as many random ones as the time allows."""
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     if SECONDS:
-        return settings(max_examples=int(SECONDS * 10) + 1, deadline=None, suppress_health_check=quiet, database=None)
+        return settings(max_examples=int(SECONDS * 3) + 1, deadline=None, suppress_health_check=quiet, database=None)
     return settings(
         max_examples=examples, deadline=None, suppress_health_check=quiet, database=None, derandomize=True, phases=(Phase.generate,)
     )
