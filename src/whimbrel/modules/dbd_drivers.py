@@ -120,12 +120,18 @@ def ask_pgsql(query: Query) -> Result:
                 cursor.execute(_bytes(line))
             sql, values = query.prepared("%s")
             cursor.execute(_bytes(sql), values)
-            return _result(cursor, cursor.fetchall() if cursor.description else ())
+            return _result(cursor, _as_sent(cursor.pgresult))
     except (psycopg.Error, UnicodeError, ValueError) as problem:
         raise DatabaseError(_one_line(problem), connected=True) from None
     finally:
         cut.stop()
         connection.close()
+
+
+def _as_sent(result: Any) -> Iterable[Any]:
+    """The rows as PostgreSQL writes them: a truth value is ``t``."""
+    for row in range(result.ntuples if result is not None else 0):
+        yield [result.get_value(row, column) for column in range(result.nfields)]
 
 
 def _bytes(statement: str) -> Any:
@@ -196,7 +202,7 @@ _FOUND_ROWS: Final = 2  # an UPDATE counts the rows that it found, as apr_dbd_my
 
 
 def _one_line(problem: Exception) -> str:
-    words = " ".join(str(word) for word in problem.args) if len(problem.args) > 1 else str(problem)
+    words = str(problem.args[-1] if problem.args else problem)  # PyMySQL puts a number before the words
     return text(" ".join(words.split()).encode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""DBM files of users and groups: SDBM and Berkeley DB read by Whimbrel itself, GDBM and NDBM where Python's library has them.
+"""DBM files of users and groups: SDBM, Berkeley DB and GDBM read by Whimbrel itself, NDBM where Python's library has it.
 
 Manual: AuthDBMType, AuthzDBMType.  A file is read whole when its stat changes.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
-from whimbrel.modules import berkeley, sdbm
+from whimbrel.modules import berkeley, gdbm, sdbm
 from whimbrel.modules.auth_files import Unreadable, Verifier
 from whimbrel.octets import raw, text
 from whimbrel.request.files import Mark, mark
@@ -17,7 +18,9 @@ from whimbrel.request.record import Request
 
 Pairs = Iterator[tuple[bytes, bytes]]
 _NO_DRIVER: Final = (20019, "DSO load failed")
-_USER_ERROR: Final = 120000  # APR_OS_START_USERERR: where the Berkeley DB driver puts the system's error numbers
+_USER_ERROR: Final = 120000  # APR_OS_START_USERERR: where the drivers put the system's error numbers (Berkeley DB) or their own (GDBM)
+_GDBM_NO_FILE: Final = 3
+_GDBM_NO_DATABASE: Final = 7
 _UNKNOWN: Final = "APR does not understand this error code"
 
 
@@ -59,15 +62,17 @@ class DbmFile:
             self._marks, self.verifier = tuple(seen), Verifier()
         return self._content
 
-    def _failure(self, errno: int) -> DbmUnreadable:
+    def _failure(self, errno: int, *, damaged: bool = False) -> DbmUnreadable:
         from os import strerror
 
-        if not self._driver:
+        if not self._driver or (self._driver == "ndbm" and find_spec("_dbm") is None):
             return DbmUnreadable(*_NO_DRIVER)
+        if self._driver == "gdbm":
+            return DbmUnreadable(_USER_ERROR + (_GDBM_NO_DATABASE if damaged else _GDBM_NO_FILE), _UNKNOWN)
         return DbmUnreadable(_USER_ERROR + errno, _UNKNOWN) if self._driver == "db" else DbmUnreadable(errno, strerror(errno))
 
     def _read(self) -> list[tuple[bytes, bytes]]:
-        reader: Callable[[bytes], Pairs] | None = {"sdbm": sdbm.pairs, "db": berkeley.pairs}.get(self._driver)
+        reader: Callable[[bytes], Pairs] | None = {"sdbm": sdbm.pairs, "db": berkeley.pairs, "gdbm": gdbm.pairs}.get(self._driver)
         if reader is None:
             return self._by_library()
         try:
@@ -76,11 +81,11 @@ class DbmFile:
         except OSError as problem:
             raise self._failure(problem.errno or 2) from None
         except berkeley.Damaged:
-            raise self._failure(22) from None
+            raise self._failure(22, damaged=True) from None
 
     def _by_library(self) -> list[tuple[bytes, bytes]]:
         try:
-            library: Any = import_module({"gdbm": "dbm.gnu", "ndbm": "dbm.ndbm"}.get(self._driver, ""))
+            library: Any = import_module({"ndbm": "dbm.ndbm"}.get(self._driver, ""))
         except (ImportError, ValueError):
             raise DbmUnreadable(*_NO_DRIVER) from None
         try:

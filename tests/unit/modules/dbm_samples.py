@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from pathlib import Path
 from struct import pack_into
+from zlib import decompress
 
 ALICE, BOB = b"{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=", b"{SHA}9SMYoF5RilWWASry7TjeaKwmpGg="
 
@@ -42,3 +43,26 @@ def berkeley() -> bytes:
         data = b64decode(encoded)
         out[start:start + len(data)] = data
     return bytes(out)
+
+
+# htdbm -cbsTGDBM, compressed: alice and bob
+GDBM = (
+    "eNrt2MsKAVEAh/GDLKwoL8DGWkmyIFMu0yAxarBDyC1iMS55EQ/gESy9gmexJ8bMLK2mlMv3q9OXP53F7MZ5rwVFQAjzCKs+u4dnM9Z8FQAAAAAA4GuFKKWUUkoppZRS+u"
+    "t12R+PfqtK9H1/NbiNcze8+u5X9/TpUurMOiJiP1ePccIO7rmp51V7MuwK+x6vw3vY2dnZ2dnZ2dnZ2dnZ/3N/vlP2tqos7fRYdbwpKEs929DilWJLlhQ9ms+VRv1yyniD"
+    "NX+TVMvNWT5eG040TVIX60R91GsX9em8MEgJAAAAAADwoR726fTr"
+)
+# a B-tree of Berkeley DB 5.3, made by Perl's DB_File, compressed: alice
+TREE = (
+    "eNrt180KAWEUxvHnnXoXsxqXYO6AZGkx5WMaJFmQskDUYKdMkYtwJcq1zMVYCQ2Rsmbx/9XpnJ7TuYAjSUaZSdHKvQ+5W7lZ9ty9Owa+dJHiw2kTj1658+j5L3cAAAAAAO"
+    "B3zMe/7ij1jD17qcf/DwAAAADAv/Jldr0w2Cel7nLbiNZJddAvd5rDMIiSQr3WWszbFSszXsXT2RWDGhrl"
+)
+
+
+def gdbm() -> bytes:
+    """The GDBM file that holds alice and bob."""
+    return decompress(b64decode(GDBM))
+
+
+def tree() -> bytes:
+    """The B-tree that holds alice."""
+    return decompress(b64decode(TREE))

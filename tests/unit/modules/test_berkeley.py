@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.modules.dbm_samples import ALICE, berkeley
+from tests.unit.modules.dbm_samples import ALICE, berkeley, tree
 
 from whimbrel.modules.berkeley import Damaged, pairs
 
@@ -18,8 +18,24 @@ def test_anything_else_is_damaged(data: bytes) -> None:
         list(pairs(data))
 
 
-def test_a_file_cut_short_loses_the_page() -> None:
-    assert list(pairs(berkeley()[:6000])) == []
+def test_a_file_cut_within_a_page_is_damaged() -> None:
+    with pytest.raises(Damaged):
+        list(pairs(berkeley()[:6000]))
+
+
+def test_a_file_cut_between_pages_has_what_is_left() -> None:
+    assert list(pairs(berkeley()[:8192])) == [(b"alice", ALICE)]
+
+
+def test_a_tree() -> None:
+    assert list(pairs(tree())) == [(b"alice", ALICE)]
+
+
+def test_a_tree_whose_items_leave_the_page_is_damaged() -> None:
+    data = bytearray(tree())
+    data[0x1FD4:0x1FD6] = b"\xff\xff"
+    with pytest.raises(Damaged):
+        list(pairs(bytes(data)))
 
 
 def test_offsets_beyond_the_page_are_damage() -> None:

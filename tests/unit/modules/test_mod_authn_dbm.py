@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.dbm_samples import ALICE, BOB, berkeley, write_sdbm
+from tests.unit.modules.dbm_samples import ALICE, BOB, berkeley, gdbm, write_sdbm
 
 AREA = "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbm\nAuthDBMUserFile conf/db\nRequire valid-user\n{}</Location>\n"
 
@@ -29,7 +29,24 @@ def test_users_of_a_berkeley_file(tmp_path: Path) -> None:
     assert [site.status(user=u) for u in ("alice:wonder", "alice:wrong", "bob:builder")] == [200, 401, 401]
 
 
+def test_users_of_a_gdbm_file(tmp_path: Path) -> None:
+    site = site_of(tmp_path, "AuthDBMType GDBM\n")
+    (tmp_path / "conf/db").write_bytes(gdbm())
+    assert [site.status(user=u) for u in ("alice:wonder", "bob:builder", "alice:x", "zed:x")] == [200, 200, 401, 401]
+
+
+@pytest.mark.parametrize("kind", ["GDBM", "DB"])
+@pytest.mark.parametrize("cut", [0, 10, 100, 5000, -1, -4000])
+def test_files_cut_short_let_nobody_in(tmp_path: Path, kind: str, cut: int) -> None:
+    site = site_of(tmp_path, f"AuthDBMType {kind}\n")
+    (tmp_path / "conf/db").write_bytes((gdbm() if kind == "GDBM" else berkeley())[:cut])
+    # httpd reads a GDBM file as long as what it asks for lies in it
+    assert site.status(user="alice:wonder") == (200 if kind == "GDBM" and cut < 0 else 500)
+
+
 @pytest.mark.parametrize(("body", "content"), [
+    ("AuthDBMType GDBM\n", None), ("AuthDBMType GDBM\n", b"alice:x\n"), ("AuthDBMType NDBM\n", None), ("AuthDBMType GDBM\n", berkeley()),
+    ("AuthDBMType DB\n", gdbm()),
     ("", None), ("AuthDBMType DB\n", b""), ("AuthDBMType DB\n", b"alice:x\n"), ("AuthDBMType Bogus\n", None), ("AuthDBMUserFile conf/none\n", None),
 ])
 def test_files_that_cannot_be_read_let_nobody_in(tmp_path: Path, body: str, content: bytes | None) -> None:
