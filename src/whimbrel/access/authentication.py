@@ -8,7 +8,6 @@ from typing import Any, Final
 from whimbrel.access.asking import Asking
 from whimbrel.access.atoms import KnownUser, RightPassword, Sends
 from whimbrel.access.cases import Cases, always, chosen, either, first
-from whimbrel.access.decision import Undecided
 from whimbrel.access.merged import Alias
 from whimbrel.modules import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
 from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_NOT_FOUND, AuthnProvider
@@ -27,12 +26,8 @@ Hook = Callable[[Asking], Cases]
 
 def check_user(ask: Asking) -> Cases:
     """The answer of the phase check_user_id."""
-    made = [hook.make for hook in ask.settings.plans.hooks[CHECK_USER_ID.index]]
-    return first(ask.space, [_HOOKS[make](ask) for make in _known(made)], DECLINED)
-
-
-def _known(made: list[Any]) -> list[Any]:
-    return [_DIGEST if make is _DIGEST else make for make in made if make in _HOOKS]
+    hooks = (_HOOKS.get(hook.make) for hook in ask.settings.plans.hooks[CHECK_USER_ID.index])
+    return first(ask.space, [_unmodelled(ask), *(hook(ask) for hook in hooks if hook is not None)], DECLINED)
 
 
 def has_user(ask: Asking) -> bool:
@@ -66,11 +61,19 @@ def _digest(ask: Asking) -> Cases:
     return chosen(ask.space, ask.holds(Sends("digest")), result.mapped(lambda value: answers.get(value, 401)), always(ask.space, 401))
 
 
-def _no_user(ask: Asking) -> Cases:
+def _unmodelled(ask: Asking) -> Cases:
+    """A type that may be a third party's, or mod_auth_form's: who has no credentials is asked for them, all else is opaque."""
     kind = ask.auth_type()
-    if kind == "form" and ask.plan.loaded("auth_form_module"):
-        raise Undecided("AuthType form")
-    return always(ask.space, OK if kind is None else 500)
+    theirs = ask.settings.foreign or (kind == "form" and ask.plan.loaded("auth_form_module"))
+    if kind in (None, "basic", "digest") or not theirs:
+        return always(ask.space, DECLINED)
+    assert kind is not None
+    area = f"{kind} {ask.auth_name()} {ask.lines('auth')}"
+    return either(ask.space, ask.holds(Sends(kind)) & ask.holds(RightPassword(kind, area)), OK, 401)
+
+
+def _no_user(ask: Asking) -> Cases:
+    return always(ask.space, OK if ask.auth_type() is None else 500)
 
 
 def _default(ask: Asking) -> Cases:

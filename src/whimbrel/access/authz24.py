@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.access.asking import Asking
 from whimbrel.access.authentication import check_user, has_user
 from whimbrel.access.cases import Cases, always, either
+from whimbrel.access.decision import Function
 from whimbrel.access.lists import compat_refused
 from whimbrel.access.providers import CHECKS, joined, status_of
 from whimbrel.modules.allow_deny import AllowDenySettings
@@ -79,16 +80,16 @@ def status(ask: Asking, rule: Rule, *, user: bool, parent: str = "and") -> Cases
 
 
 def _container(ask: Asking, rule: Rule, user: bool) -> Cases:
+    """All or any of the rules, joined from the last to the first: the order that makes diagrams grow at their root."""
     join, final = (_all, DENIED) if rule.op == "and" else (_any, GRANTED)
     result = always(ask.space, NEUTRAL)
-    for found in _statuses(ask, rule, user):
-        when: dict[int, object] = {value: result.get(value) for value in (final, GENERAL_ERROR)}
-        for known, reached in result.when.items():
-            if known in (final, GENERAL_ERROR):
-                continue
-            for value, function in found.when.items():
-                then = value if value in (final, GENERAL_ERROR) else join(known, value)
-                when[then] = when.get(then, ask.space.false) | (reached & function)
+    for found in reversed(_statuses(ask, rule, user)):
+        when: dict[int, Function] = {}
+        for value, function in found.when.items():
+            ends = value in (final, GENERAL_ERROR)  # what comes later is not asked any more
+            for later, reached in [(value, ask.space.true)] if ends else result.when.items():
+                then = later if later in (final, GENERAL_ERROR) else join(value, later)
+                when[then] = when.get(then, ask.space.false) | (function & reached)
         result = Cases(ask.space, when)
     return result
 

@@ -21,6 +21,8 @@ from whimbrel.modules.mod_authz_owner import AuthzOwnerSettings
 from whimbrel.modules.mod_authz_user import AuthzUserSettings
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK
 
+_WORDS: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
+
 
 def decided(ask: Asking) -> Cases:
     """The answer to requests of one method: OK, 401, 403, 500."""
@@ -48,9 +50,8 @@ def applying(ask: Asking) -> list[Requirement]:
 
 def authorized(ask: Asking) -> Cases:
     """The answer of the phase auth_checker, for a user whose password is right."""
-    made = [hook.make for hook in ask.settings.plans.hooks[AUTH_CHECKER.index]]
-    ldap = [_ldap(ask)] if ask.plan.loaded("authnz_ldap_module") else []
-    return first(ask.space, [*ldap, *(_HOOKS[make](ask) for make in made if make in _HOOKS)], DECLINED).mapped(_error)
+    hooks = (_HOOKS.get(hook.make) for hook in ask.settings.plans.hooks[AUTH_CHECKER.index])
+    return first(ask.space, [_ldap(ask), _foreign(ask), *(hook(ask) for hook in hooks if hook is not None)], DECLINED).mapped(_error)
 
 
 def _judged(ask: Asking, good: Function, authoritative: bool) -> Cases:
@@ -130,10 +131,20 @@ def _ldap(ask: Asking) -> Cases:
     """mod_authnz_ldap comes before the others and owns the words ldap-*, each an opaque question about the user."""
     lines = [line for line in applying(ask) if line.name.lower().startswith("ldap-")]
     told = ask.lines("authldap", "authzldap")
-    if not lines or "authldapurl" not in told:
+    if not lines or "authldapurl" not in told or not ask.plan.loaded("authnz_ldap_module"):
         return always(ask.space, DECLINED)
-    atoms = {Opaque(f"{line.name.lower()} {' '.join(line.words)}".strip(), user=True): None for line in lines}
-    return _judged(ask, ask.space.any_of(ask.holds(atom) for atom in atoms), "authzldapauthoritative off" not in told.lower())
+    return _judged(ask, _opaque(ask, lines), "authzldapauthoritative off" not in told.lower())
+
+
+def _foreign(ask: Asking) -> Cases:
+    """Words that nobody knows may be a third party's: who meets one is let in, all others are left to the modules that follow."""
+    lines = [line for line in applying(ask) if line.name.lower() not in _WORDS and not line.name.lower().startswith("ldap-")]
+    return _judged(ask, _opaque(ask, lines), False) if ask.settings.foreign and lines else always(ask.space, DECLINED)
+
+
+def _opaque(ask: Asking, lines: list[Requirement]) -> Function:
+    atoms = dict.fromkeys(Opaque(" ".join([line.name.lower(), *line.words]), user=True) for line in lines)
+    return ask.space.any_of(ask.holds(atom) for atom in atoms)
 
 
 _HOOKS: Final[dict[Any, Callable[[Asking], Cases]]] = {

@@ -6,6 +6,8 @@ import ipaddress
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.access.atoms import (
@@ -22,6 +24,7 @@ from whimbrel.access.atoms import (
     Sends,
     UserIn,
 )
+from whimbrel.config.load import deep_recursion
 
 if TYPE_CHECKING:
     from whimbrel.access.decision import Space
@@ -66,8 +69,17 @@ class Client:
         return who + "".join(f", {text}: {'yes' if holds else 'no'}" for text, holds in self.also)
 
 
-def find(space: Space, function: Any) -> Client | None:
-    """A client for whom *function* holds, as plain as can be; None where no possible client is among those that it describes."""
+def find(space: Space, *functions: Any) -> Client | None:
+    """A client for whom all *functions* hold, as plain as can be; None where no possible client is among those that they describe."""
+    if space.false in functions:
+        return None
+    with deep_recursion():
+        return _found(space, reduce(and_, functions))
+
+
+def _found(space: Space, function: Any) -> Client | None:
+    if function == space.false:
+        return None
     atoms = space.atoms(function)
     left = function & possible(space, atoms)
     if left == space.false:

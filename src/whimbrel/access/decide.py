@@ -13,6 +13,7 @@ from whimbrel.access.decision import Decision, Space, Verdict
 from whimbrel.access.layers import Layer
 from whimbrel.access.merged import Broken, Settings, World
 from whimbrel.config.core import CoreFolder
+from whimbrel.config.load import deep_recursion
 from whimbrel.dialect import Dialect
 from whimbrel.modules.allow_deny import AllowDenySettings
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
@@ -31,11 +32,12 @@ def decide(chain: Sequence[Layer], dialect: Dialect, world: World, space: Space)
     makes it ERROR for everybody.
     """
     settings = world.settings(dialect)
-    try:
-        plan = settings.merged(chain)
-    except Broken:
-        return Decision(space, {Verdict.ERROR: space.true}, dialect.name)
-    cases = _by_method(Asking(space, world, settings, plan, chain, INVALID))
+    with deep_recursion():
+        try:
+            plan = settings.merged(chain)
+        except Broken:
+            return Decision(space, {Verdict.ERROR: space.true}, dialect.name)
+        cases = _by_method(Asking(space, world, settings, plan, chain, INVALID))
     return Decision(space, {_VERDICTS[answer]: function for answer, function in cases.when.items()}, dialect.name)
 
 

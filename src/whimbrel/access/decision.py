@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -68,8 +68,8 @@ class Space:
     def any_of(self, functions: Iterable[Function]) -> Function:
         """Whether one of *functions* holds."""
         result = self.false
-        for function in functions:
-            result = result | function
+        for function in sorted(functions, key=lambda one: one.level, reverse=True):
+            result = function | result  # diagrams grow at their root
         return result
 
 
@@ -86,6 +86,10 @@ class Counterexample:
         return f"{self.client}: {self.names[0]} answers {self.before.value}, {self.names[1]} answers {self.after.value}"
 
 
+def _weight(pair: tuple[Verdict, Verdict]) -> tuple[bool, bool]:
+    return pair[1] is not Verdict.GRANTED, pair[0] is not Verdict.GRANTED
+
+
 class Decision:
     """For each verdict the function that says when it is given: total and disjoint.  *name* is what messages call it."""
 
@@ -100,18 +104,17 @@ class Decision:
         return self.difference(other) is None
 
     def difference(self, other: Decision) -> Counterexample | None:
-        """A possible client that gets another verdict from *other*, None where there is none; grants that change are looked for first."""
-        for mine in Verdict:
-            for its in Verdict:
-                if mine is its:
-                    continue
-                both = self.when[mine] & other.when[its]
-                if both == self.space.false:
-                    continue
-                client = clients.find(self.space, both)
-                if client is not None:
-                    return Counterexample(client, mine, its, (self.name or "before", other.name or "after"))
-        return None
+        """A possible client that gets another verdict from *other*, None where there is none; one that only *other* lets in is looked for first."""
+        return next(self.differences(other), None)
+
+    def differences(self, other: Decision) -> Iterator[Counterexample]:
+        """One possible client for each pair of verdicts that some client gets; those whom only *other* lets in first, then those it keeps out."""
+        if self.when == other.when:
+            return
+        for mine, its in sorted(((a, b) for a in Verdict for b in Verdict if a is not b), key=_weight):
+            client = clients.find(self.space, self.when[mine], other.when[its])
+            if client is not None:
+                yield Counterexample(client, mine, its, (self.name or "before", other.name or "after"))
 
     def verdict(self, holds: Callable[[Atom], bool]) -> Verdict:
         """The verdict on the client for whom *holds* answers; only atoms that matter are asked for."""

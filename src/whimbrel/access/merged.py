@@ -20,7 +20,10 @@ from whimbrel.directives.spec import Where
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, Place, StartError
 from whimbrel.modules import ALL
+from whimbrel.modules.auth_api import AuthzProvider
+from whimbrel.modules.mod_authz_core.providers import refuse
 from whimbrel.modules.mod_authz_core.setters import AuthzCoreServer, check_trees
+from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, filled
 from whimbrel.request import plan
 
@@ -83,9 +86,11 @@ class Settings:
                 add_module(self.configuration, row)
         for name in world.methods:
             self.configuration.methods.register(name)
-        self.aliases = {kind: dict(self._aliases(world.aliases, kind)) for kind in ALIASES}
         self.plans = plan.World(self.configuration)
         self._layers: dict[Layer, model.Layer | ConfigError] = {}
+        self.aliases: dict[str, dict[str, Alias]] = {kind: {} for kind in ALIASES}
+        for kind in ALIASES:
+            self.aliases[kind] = dict(self._aliases(world.aliases, kind))
 
     def _aliases(self, lines: Sequence[Line], kind: str) -> Iterator[tuple[str, Alias]]:
         for line in lines:
@@ -143,9 +148,24 @@ class Settings:
         record = self.configuration.main.records.get(AuthzCoreServer)
         if record is not None:
             record.records = UNSET
+        if self.foreign:
+            self._adopt(lines)
         state.walk([node for node in _nodes(lines, outer) if not htaccess or self._behaves(node)])
         if not htaccess:
             check_trees(_Trees(self.configuration))
+
+    def _adopt(self, lines: Sequence[Line]) -> None:
+        """Take the unknown words after Require for those of the modules that nobody knows here."""
+        modules = self.configuration.modules
+        for line in lines:
+            self._adopt(line.children)
+            if line.name != "require" or self.configuration.dialect.access_in_core:
+                continue
+            name, rest = getword(line.args)
+            name = getword(rest)[0] if name.lower() == "not" else name
+            if name not in self.aliases["authzprovideralias"] and modules.provider("authz", name) is None:
+                provider = Provider("authz", name, AuthzProvider(refuse("a module that is not known")))
+                modules.add(Module(name=f"foreign {name}", source="", providers=(provider,)))
 
     def _behaves(self, node: Node) -> bool:
         """Whether a line can be executed; in a .htaccess file one without behaviour is an error, and decides nothing here."""

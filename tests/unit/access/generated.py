@@ -38,7 +38,7 @@ ONLY_22 = ("AuthzUserAuthoritative Off", "AuthzGroupFileAuthoritative Off", "Aut
 ONLY_24 = ("Require all granted", "Require all denied", "Require ip 127.0.0.1", "Require ip 10.0.0.0/8", "Require local", "Require env flag",
            "Require method GET", "Require host example.org", "Require expr %{REQUEST_METHOD} == 'GET'", "Require expr %{REMOTE_USER} == 'bob'",
            "AuthMerging And", "AuthMerging Or", "AuthMerging Off", "AuthzSendForbiddenOnFailure On", "Require near", "Require chosen",
-           "Require forward-dns localhost", "Require user %{reqenv:flag}")
+           "Require forward-dns localhost", "Require user %{reqenv:flag}", "Require bogus")
 NEGATED = ("Require not ip 127.0.0.2", "Require not user bob", "Require not group both", "Require not method POST", "Require not env flag",
            "Require not all granted", "Require not valid-user", "Require not near")
 ALIASES = '<AuthzProviderAlias ip near "127.0.0.1 127.0.0.3">\n</AuthzProviderAlias>\n<AuthzProviderAlias user chosen "bob carol">\n' \
@@ -126,8 +126,9 @@ def engine(site: Chain, root: Path, runtime: StandIn) -> Engine:
     sections = [f"<{opening}>\n{text}\n" + ("AllowOverride All\n" if opening.endswith('dir"') else "") + f"</{opening.split()[0]}>\n"
                 for opening, text in zip(OPENINGS, site.texts, strict=True) if opening]
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in site.modules)
-    head = f'{loads}Listen 80\nServerName localhost\nDocumentRoot "{root}/htdocs"\nTypesConfig conf/mime.types\nErrorLog error_log\n' \
-           "SetEnvIf X-Flag . flag\n<Directory /elsewhere>\n<Limit FROB>\nDeny from all\n</Limit>\n</Directory>\n" + (ALIASES if site.version == "2.4" else "")
+    head = f'{loads}Listen 80\nServerName localhost\nDocumentRoot "{root}/htdocs"\nTypesConfig conf/mime.types\nErrorLog error_log\n'
+    head += "SetEnvIf X-Flag . flag\n<Directory /elsewhere>\n<Limit FROB>\nDeny from all\n</Limit>\n</Directory>\n"
+    head += ALIASES if site.version == "2.4" else ""
     (root / "conf/httpd.conf").write_text(head + "".join(sections).replace("%ROOT%", str(root)))
     (root / "htdocs/dir/.htaccess").write_text(site.texts[2] + "\n")
     options = LoadOptions(server_root=from_system(str(root)), file=from_system(f"{root}/conf/httpd.conf"))

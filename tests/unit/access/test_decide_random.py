@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 
 import pytest
-
 from tests.unit.access.generated import PASSWORDS, Chain, ask, chain, engine, prepare, users
 from tests.unit.access.witness import Report, watching
+
 from whimbrel.access.clients import Client, Credentials
 from whimbrel.access.decide import decide
-from whimbrel.access.decision import Counterexample, Space
+from whimbrel.access.decision import Counterexample, Space, Verdict
 from whimbrel.dialect import DIALECTS
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.testing.standin import StandIn
@@ -30,11 +30,11 @@ def client(chance: random.Random) -> tuple[Client, str]:
 
 
 @pytest.mark.parametrize("version", ("2.2", "2.4"))
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_engine_and_decision_agree(version: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(f"{version} {seed}")
     prepare(tmp_path)
-    refused = started = 0
+    refused = started = broken = 0
     with watching(monkeypatch, Report()) as report:
         for _ in range(40):
             site = chain(chance, version)
@@ -46,13 +46,20 @@ def test_engine_and_decision_agree(version: str, seed: int, tmp_path: Path, monk
                     decide(site.layers(), DIALECTS[version], site.world(tmp_path), Space())
                 continue
             started += 1
-            for _ in range(12):
+            before = report.compared
+            if ask(asked, *client(chance)) == 500 and report.compared == before:  # the .htaccess file is wrong
+                space = Space()
+                assert decide(site.layers(), DIALECTS[version], site.world(tmp_path), space).when[Verdict.ERROR] == space.true
+                broken += 1
+                continue
+            for _ in range(11):
                 ask(asked, *client(chance))
     assert report.different == []
-    assert not report.left_out and report.compared > started > refused
+    assert not report.left_out and report.compared > started - broken > 0
+    assert version == "2.2" or refused
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_clients_of_counterexamples(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     prepare(tmp_path)
@@ -69,7 +76,8 @@ def test_clients_of_counterexamples(seed: int, tmp_path: Path) -> None:
         difference = decisions[0].difference(decisions[1])
         if difference is None or difference.client.also:
             continue
-        assert (asked(old, difference, tmp_path), asked(new, difference, tmp_path)) == (difference.before, difference.after), f"{difference} {old.texts} {new.texts}"
+        answers = asked(old, difference, tmp_path), asked(new, difference, tmp_path)
+        assert answers == (difference.before, difference.after), f"{difference} {old.texts} {new.texts}"
         found += 1
     assert found > 5
 

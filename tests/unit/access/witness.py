@@ -35,7 +35,7 @@ from whimbrel.config.reader import Reader, Source
 from whimbrel.directives.node import Node
 from whimbrel.expr.compile import compile_condition, compile_string
 from whimbrel.expr.library import USER
-from whimbrel.modules.auth_api import AUTH_GRANTED, AUTH_USER_NOT_FOUND, GRANTED, environment
+from whimbrel.modules.auth_api import AUTH_GRANTED, AUTH_USER_NOT_FOUND, GRANTED
 from whimbrel.modules.auth_files import group_file, password_file
 from whimbrel.modules.client_names import client_address, confirmed_name
 from whimbrel.modules.dbm_files import DbmFile
