@@ -13,12 +13,13 @@ FIRST = ("core.c", "mod_so.c", "http_core.c", "event.c")
 BUILT_IN = (
     "mod_access_compat.c", "mod_actions.c", "mod_alias.c", "mod_allowmethods.c", "mod_asis.c", "mod_auth_basic.c", "mod_auth_digest.c",
     "mod_auth_form.c", "mod_authn_anon.c", "mod_authn_core.c", "mod_authn_dbd.c", "mod_authn_dbm.c", "mod_authn_file.c", "mod_authn_socache.c",
-    "mod_authz_core.c", "mod_authz_dbd.c", "mod_authz_dbm.c", "mod_authz_groupfile.c", "mod_authz_host.c", "mod_authz_owner.c", "mod_authz_user.c",
-    "mod_autoindex.c", "mod_cgi.c", "mod_cgid.c", "mod_dbd.c", "mod_dir.c", "mod_dumpio.c", "mod_env.c", "mod_expires.c", "mod_headers.c",
-    "mod_http2.c", "mod_imagemap.c", "mod_include.c", "mod_info.c", "mod_log_config.c", "mod_log_debug.c", "mod_log_forensic.c", "mod_logio.c",
-    "mod_macro.c", "mod_mime.c", "mod_negotiation.c", "mod_ratelimit.c", "mod_remoteip.c", "mod_reqtimeout.c", "mod_request.c", "mod_rewrite.c",
-    "mod_session.c", "mod_session_cookie.c", "mod_session_crypto.c", "mod_session_dbd.c", "mod_setenvif.c", "mod_speling.c", "mod_status.c",
-    "mod_unique_id.c", "mod_unixd.c", "mod_userdir.c", "mod_usertrack.c", "mod_version.c", "mod_vhost_alias.c", "mod_watchdog.c",
+    "mod_authz_core.c", "mod_authz_dbd.c", "mod_authz_dbm.c", "mod_authz_groupfile.c", "mod_authz_host.c", "mod_authz_owner.c",
+    "mod_authz_user.c", "mod_autoindex.c", "mod_cern_meta.c", "mod_cgi.c", "mod_cgid.c", "mod_dbd.c", "mod_dir.c", "mod_dumpio.c", "mod_env.c",
+    "mod_expires.c", "mod_headers.c", "mod_http2.c", "mod_imagemap.c", "mod_include.c", "mod_info.c", "mod_log_config.c", "mod_log_debug.c",
+    "mod_log_forensic.c", "mod_logio.c", "mod_macro.c", "mod_mime.c", "mod_mime_magic.c", "mod_negotiation.c", "mod_ratelimit.c",
+    "mod_remoteip.c", "mod_reqtimeout.c", "mod_request.c", "mod_rewrite.c", "mod_session.c", "mod_session_cookie.c", "mod_session_crypto.c",
+    "mod_session_dbd.c", "mod_setenvif.c", "mod_speling.c", "mod_status.c", "mod_unique_id.c", "mod_unixd.c", "mod_userdir.c", "mod_usertrack.c",
+    "mod_version.c", "mod_vhost_alias.c", "mod_watchdog.c",
 )
 
 _OPTIONS_BEGIN = """\

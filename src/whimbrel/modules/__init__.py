@@ -24,7 +24,7 @@ TABLE: Final[tuple[str, ...]] = (
     "mod_mime", "mod_dir", "mod_alias", "mod_env", "mod_setenvif", "mod_headers", "mod_status", "mod_autoindex", "mod_rewrite",
     "mod_cgi", "mod_cgid", "mod_actions", "mod_asis", "mod_allowmethods", "mod_expires", "mod_userdir", "mod_vhost_alias", "mod_speling",
     "mod_unique_id", "mod_usertrack", "mod_negotiation", "mod_imagemap", "mod_include", "mod_remoteip", "mod_reqtimeout", "mod_dumpio",
-    "mod_log_debug", "mod_log_forensic", "mod_ratelimit", "mod_info",
+    "mod_log_debug", "mod_log_forensic", "mod_ratelimit", "mod_info", "mod_cern_meta", "mod_mime_magic",
     "mod_http2",
     "mod_session", "mod_session_cookie", "mod_session_crypto", "mod_session_dbd", "mod_request", "mod_auth_form",
 )

@@ -185,7 +185,8 @@ def deliver(r: Request, missing: str) -> Answer:
 def _send(r: Request) -> Answer:
     handle = _open(r)
     if handle is None:
-        r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132")
+        cause = _why_not(r.filename or "") if r.plan.dialect.reasons_22 or r.info is not None and S_ISREG(r.info.st_mode) else ""
+        r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132", cause=cause)
         return 403
     info = os.fstat(handle)
     if r.info is None or (info.st_mtime_ns, info.st_size, info.st_ino) != (r.info.st_mtime_ns, r.info.st_size, r.info.st_ino):
@@ -213,6 +214,15 @@ def _open(r: Request) -> int | None:
         return os.open(raw(r.filename), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
+
+
+def _why_not(path: str) -> str:
+    """Why a file can't be opened, as a line of the error log shows it."""
+    try:
+        os.close(os.open(raw(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    except OSError as problem:
+        return f"({problem.errno}){os.strerror(problem.errno or 0)}"
+    return ""
 
 
 def _describe(r: Request, part: FilePart) -> int:
