@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
@@ -48,6 +49,8 @@ class SessionCryptoServer:
 
 def library() -> Any:
     """The code that needs the `cryptography` package; raises ImportError without it."""
+    if find_spec("cryptography") is None:
+        raise ImportError("cryptography")
     return import_module("whimbrel.modules.session_cipher")
 
 

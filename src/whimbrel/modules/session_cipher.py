@@ -1,7 +1,8 @@
 """Sealed sessions, byte for byte as httpd with apr_crypto's OpenSSL driver makes them.
 
 Base64 of: SipHash-2-4 of all that follows (8 bytes, key MD5(passphrase)), salt (16 bytes), initialization vector, ciphertext (CBC, PKCS #7 padding).
-The key is PBKDF2-HMAC-SHA1(passphrase, salt, 4096 rounds).  The ciphers are the `cryptography` package's; importing this file needs it.
+The key is PBKDF2-HMAC-SHA1(passphrase, salt, 4096 rounds).  The ciphers are the `cryptography` package's, imported when one is
+needed.
 """
 
 from __future__ import annotations
@@ -12,11 +13,6 @@ import hashlib
 import hmac
 import os
 from typing import Any, Final
-
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 from whimbrel.octets import raw
 
@@ -37,7 +33,7 @@ class Sealed(Exception):
 
 
 def seal(text: bytes, passphrase: str, cipher: str) -> str:
-    """*text* under *passphrase*, as the cookie's value; raises UnsupportedAlgorithm."""
+    """*text* under *passphrase*, as the cookie's value; raises what the `cryptography` package raises."""
     _, block = SIZES[cipher]
     salt, vector = os.urandom(_SALT), os.urandom(block)
     pad = block - len(text) % block
@@ -76,12 +72,14 @@ def _opened(body: bytes, passphrase: str, cipher: str, block: int) -> bytes | No
 
 
 def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str) -> Any:
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+    from cryptography.hazmat.primitives.ciphers.modes import CBC
+
     key = hashlib.pbkdf2_hmac("sha1", raw(passphrase), salt, _ROUNDS, SIZES[name][0])
     if name == "3des192":
-        try:
-            from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
-        except ImportError:
-            raise UnsupportedAlgorithm("3DES") from None
+        from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
+
         return Cipher(TripleDES(key), CBC(vector))
     return Cipher(AES(key), CBC(vector))
 

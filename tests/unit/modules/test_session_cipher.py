@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
-pytest.importorskip("cryptography", reason="the extra session-crypto is not installed")
-
 from whimbrel.modules.session_cipher import Sealed, seal, siphash, unseal
+
+NEEDED = pytest.mark.skipif(find_spec("cryptography") is None, reason="the extra session-crypto is not installed")
 
 # cipher, passphrase, cookie of httpd 2.4.71, what it holds
 MADE = [
@@ -25,11 +27,13 @@ def test_siphash_as_published() -> None:
     assert siphash(bytes(range(16)), bytes(range(15))).hex() == "e545be4961ca29a1"
 
 
+@NEEDED
 @pytest.mark.parametrize(("cipher", "passphrase", "cookie", "text"), MADE)
 def test_cookies_of_httpd(cipher: str, passphrase: str, cookie: str, text: bytes) -> None:
     assert unseal(cookie, ["no", passphrase], cipher) == text
 
 
+@NEEDED
 @pytest.mark.parametrize("text", [b"a=b", b"x" * 15, b"x" * 16, b"x" * 500])
 def test_what_is_sealed_is_opened(text: bytes) -> None:
     sealed = [seal(text, "p\xe9", "aes256") for _ in range(2)]
