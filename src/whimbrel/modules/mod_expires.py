@@ -112,9 +112,13 @@ def make_insert(scope: Scope) -> Made | None:
         now = int(r.time)
         base = r.info.st_mtime_ns // 1_000_000_000 if code[0] == "M" else now
         expires = max(base + code[1], now)
-        r.outside()
+        date, fixed, seconds = r.engine.http_date, code[0] == "M", code[1]
         r.headers_out.merge("Cache-Control", f"max-age={expires - now}")
-        r.headers_out.set("Expires", r.engine.http_date(expires))
+        r.headers_out.set("Expires", date(expires))
+        r.files.moving += [
+            (f"max-age={expires - now}", lambda now: f"max-age={max((base if fixed else now) + seconds, now) - now}"),
+            (f"\r\nExpires: {date(expires)}\r\n", lambda now: f"\r\nExpires: {date(max((base if fixed else now) + seconds, now))}\r\n"),
+        ]
 
     def insert(r: Any) -> Answer:
         if r.main is None and r.status < 400:

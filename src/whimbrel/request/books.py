@@ -12,7 +12,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.head import Head
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.kept import Kept
+from whimbrel.request.kept import Kept, moves_unseen
 from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Key, RawHead
 from whimbrel.request.record import Connection, Request
 
@@ -49,6 +49,8 @@ class KeptAnswers:
         """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest."""
         r = answer.request
         if not _keepable(r, answer):
+            return
+        if r.files.moving and any(w.tells_fields for w in writers):
             return
         body = b"".join(part for part in answer.parts if isinstance(part, bytes))
         if len(body) > MAX_BODY:
@@ -176,4 +178,4 @@ def _keepable(r: Request, answer: Answer) -> bool:
         return False
     if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
         return False  # the connection has had its number of requests: others have not
-    return r.time * 1e9 - r.files.newest > SETTLED
+    return r.time * 1e9 - r.files.newest > SETTLED and not moves_unseen(r, answer.after)

@@ -7,6 +7,7 @@ kept answer is good as long as each note still holds.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from errno import EINVAL
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Final
@@ -15,6 +16,7 @@ from whimbrel.octets import raw
 
 Mark = tuple[int, int, int, int, int, int] | None
 Dependency = tuple[bytes, bool, Mark]  # path, whether links are followed, what stat said
+Moving = tuple[str, Callable[[int], str]]
 
 
 ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
@@ -31,14 +33,16 @@ class FileView:
     """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
 
     *client* says that it depended on the client's address, *outside* that it depended on something that can't be noted, so that it is not
-    kept.  One view is shared by all requests that take part in an answer.
+    kept.  *moving* are texts in the answer's fields that go with the clock: each as it stands there, and what makes it anew for a second.
+    One view is shared by all requests that take part in an answer.
     """
 
-    __slots__ = ("client", "errno", "newest", "notes", "outside")
+    __slots__ = ("client", "errno", "moving", "newest", "notes", "outside")
 
     def __init__(self) -> None:
         self.client = self.outside = False
         self.notes: dict[tuple[bytes, bool], Mark] = {}
+        self.moving: list[Moving] = []
         self.newest = 0
         self.errno = 0  # why the last question that got None got it
 

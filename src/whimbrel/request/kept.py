@@ -7,11 +7,12 @@ request, and the error-log lines to repeat.  Where it is found: request/books.py
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink
 from whimbrel.http.head import Head
+from whimbrel.octets import raw
 from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.files import Dependency, still_holds
 from whimbrel.request.log import LogLine
@@ -20,6 +21,9 @@ from whimbrel.request.record import Connection, Request
 
 if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
+
+KEEP_ALIVE: Final = b", max="
+
 
 class KeptView:
     """What the dynamic items of an access-log line may ask of a kept answer's request: *head* and *headers_in* are those of the present one."""
@@ -51,7 +55,7 @@ class Kept:
 
     __slots__ = (
         "adders", "after", "before", "body", "checked", "client", "close", "data", "date", "events", "head", "head_size", "limit", "line_client",
-        "line_second", "lines", "notes", "request", "size", "slot", "steady", "turn", "writers",
+        "line_second", "lines", "moved", "moving", "notes", "request", "size", "slot", "steady", "turn", "writers",
     )
 
     def __init__(self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...]) -> None:
@@ -59,6 +63,7 @@ class Kept:
         self.request = r
         self.head: Head | RawHead = head
         self.before, self.after, self.body = answer.before, answer.after, body
+        self.moving = _moving(r, answer.after)
         self.slot = _slot(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
         self.close = answer.close
         self.client = r.connection.client_ip if r.files.client else None
@@ -69,7 +74,7 @@ class Kept:
         self.size, self.head_size = len(body), len(answer.before) + DATE_BYTES + len(answer.after)
         self.steady = not self.events and all(steady for _sink, _line, steady in writers)
         self.turn = self.checked = -1
-        self.date = self.data = b""
+        self.date = self.data = self.moved = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
@@ -84,14 +89,26 @@ class Kept:
             self.checked = turn
         return True
 
-    def wire(self, connection: Connection, date: bytes) -> bytes:
-        """Head and body as they go out."""
+    def wire(self, connection: Connection, date: bytes, now: float) -> bytes:
+        """Head and body as they go out at *now*, which is *date*."""
+        self.renew(date, now)
         if self.slot is None:
             if date != self.date or not self.data:
                 self.date, self.data = date, b"%b%b%b%b" % (self.before, date, self.after, self.body)
             return self.data
         first, second, maximum = self.slot
         return b"%b%b%b%d%b%b" % (self.before, date, first, maximum - connection.served, second, self.body)
+
+    def renew(self, date: bytes, now: float) -> None:
+        """Make the texts in `after` anew that go with the clock."""
+        if not self.moving or date == self.moved:
+            return
+        self.after = b"".join(piece if isinstance(piece, bytes) else raw(piece(int(now))) for piece in self.moving)
+        if self.slot is not None:
+            at = self.after.index(KEEP_ALIVE) + len(KEEP_ALIVE)
+            end = self.after.index(b"\r\n", at)
+            self.slot = (self.after[:at], self.after[end:], self.slot[2])
+        self.moved, self.data = date, b""
 
     def for_head(self, head: RawHead) -> Kept:
         """This answer for heads that are *head* to the byte."""
@@ -116,9 +133,26 @@ class Kept:
 def _slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
     if not r.keepalive_max:
         return None
-    mark = b", max=%d\r\n" % r.keepalive_max
+    mark = KEEP_ALIVE + b"%d\r\n" % r.keepalive_max
     at = after.find(mark)
     return (after[: at + 6], after[at + len(mark) - 2 :], r.keepalive_max + r.connection.served) if at >= 0 else None
+
+
+def _moving(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str], ...]:
+    """*after* in pieces, those that go with the clock as what makes them; () where there are none."""
+    pieces: list[bytes | Callable[[int], str]] = [after]
+    for text, made in r.files.moving:
+        last = pieces.pop()
+        before, found, behind = last.partition(raw(text)) if isinstance(last, bytes) else (b"", b"", b"")
+        if not found:
+            return ()
+        pieces += [before, made, behind]
+    return tuple(pieces) if len(pieces) > 1 else ()
+
+
+def moves_unseen(r: Request, after: bytes) -> bool:
+    """Whether something in the head goes with the clock that `Kept` could not find there: another module changed it, or put it elsewhere."""
+    return bool(r.files.moving) and not _moving(r, after)
 
 
 def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None], head: RawHead | None = None) -> None:

@@ -34,7 +34,6 @@ from whimbrel.http.http2 import (
     RawField,
     Reason,
     Reset,
-    answer_fields,
     check_trailers,
     client_settings,
     goaway,
@@ -45,9 +44,8 @@ from whimbrel.http.http2 import (
 from whimbrel.http.http2_wire import Wire
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import RequestBody
-from whimbrel.request.kept import Kept
-from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection
+from whimbrel.server.http2_kept import Repeater
 from whimbrel.server.http2_stream import Sender, Stream, StreamBody
 from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
@@ -73,8 +71,9 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.waiting = 0              # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
         self.drained: asyncio.Future[None] | None = None
-        self.answered = self._idle = self._resets = 0
+        self.answered = self.idle = self.resets = 0
         self.sender = Sender(self)
+        self.repeater = Repeater(self)
         connection.served = 1
         connection.ending = False
         self._begun: list[Stream] = []
@@ -144,7 +143,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if self.ended:
             return
         if self.answered and not self.paused and not self.leaving and self.wire.clear:
-            data = self._at_once(data)
+            data = self.repeater.at_once(data)
             if not data:
                 self.set_deadline()
                 return
@@ -162,7 +161,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
             self.service.report(problem)
             self.transport.abort()
             return
-        if self._idle > MAX_IDLE_FRAMES or self._resets > MAX_RESETS:
+        if self.idle > MAX_IDLE_FRAMES or self.resets > MAX_RESETS:
             self.close(Reset.ENHANCE_YOUR_CALM)
         else:
             self.flush()
@@ -190,14 +189,14 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     def _nothing(self, _event: Any) -> None:
         """A frame that asks for nothing that we did: too many of them are an attack."""
-        self._idle += 1
+        self.idle += 1
 
     def _settings(self, event: RemoteSettingsChanged) -> None:
-        self._idle += 1
+        self.idle += 1
         self._room()
 
     def _window(self, event: WindowUpdated) -> None:
-        self._idle += not self.waiting
+        self.idle += not self.waiting
         self._room()
 
     def _room(self) -> None:
@@ -206,7 +205,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     # requests -------------------------------------------------------------------------------------------------------------------------------------
     def _request(self, event: RequestReceived) -> None:
-        self._idle = 0
+        self.idle = 0
         number = event.stream_id
         if self.leaving or self.running >= self.settings.max_streams or len(self.streams) >= self.settings.max_streams:
             self.reset(number, Reset.REFUSED_STREAM)
@@ -216,7 +215,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         raw = b""
         if ended:
             raw = raw_head(fields, self.wire.client_takes_push)
-            if raw and self._quick(number, raw):
+            if raw and self.repeater.quick(number, raw):
                 return
         try:
             head = read_request(fields, self.manners.limits, self.manners.rules, raw=raw, ended=ended)
@@ -249,68 +248,6 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.running += 1
         stream = self.streams[number] = Stream(number, connection, head, body)
         return stream
-
-    def _at_once(self, data: bytes) -> bytes:
-        """Answer the requests at the front of *data* whose bytes are known and whose answers are kept; the rest of it."""
-        wire, known, at, out = self.wire, self.wire.known.known, 0, bytearray(self.wire.data_to_send())
-        while len(data) - at >= 9 and data[at + 3] == 1 and data[at + 4] in (0x05, 0x25):
-            end = at + 9 + int.from_bytes(data[at:at + 3])
-            number = int.from_bytes(data[at + 5:at + 9])
-            fields = known.get(data[at + 9 + (5 if data[at + 4] & 0x20 else 0):end]) if end <= len(data) else None
-            if fields is None or number <= wire.highest_inbound_stream_id or not number & 1 or self.sender.padding:
-                break
-            if data[at + 4] & 0x20 and int.from_bytes(data[at + 9:at + 13]) & 0x7FFFFFFF == number:
-                break
-            frames = self._kept_frames(number, fields)
-            if not frames:
-                break
-            out += frames
-            at = end
-        if out:
-            self.transport.write(bytes(out))
-        return data[at:] if at else data
-
-    def _kept_frames(self, number: int, fields: list[RawField]) -> bytes:
-        """The frames of a kept answer, b"" where there is none or no room for it."""
-        raw = raw_head(fields, self.wire.client_takes_push)
-        kept, head = self._kept(raw) if raw else (None, None)
-        if kept is None or not self.wire.room(kept.size) or kept.size > self.sender.largest:
-            return b""
-        service, found = self.service, kept
-        self._note(kept, head)
-        return self.wire.answer(number, kept, service.date, lambda: answer_fields(found.before, service.date, found.after), kept.body)
-
-    def _note(self, kept: Kept, head: RawHead | None) -> None:
-        service = self.service
-        service.engine.repeated(kept, self.connection, head)
-        service.requests += 1
-        service.sent += kept.size
-        self.answered += 1
-        self._resets = self._idle = 0
-
-    def _kept(self, raw: bytes) -> tuple[Kept | None, RawHead | None]:
-        """What was kept for a head, and the head where it is not the same to the byte."""
-        service, connection, limits = self.service, self.connection, self.manners.limits
-        service.begin_turn()
-        kept = service.engine.quick(connection, raw, service.turn)
-        if kept is not None or len(raw) > limits.plain:
-            return kept, None
-        head = RawHead(raw)
-        return (None if 0 < limits.fields < len(head.lines) - 4 else service.engine.alike(connection, head, service.turn)), head
-
-    def _quick(self, number: int, raw: bytes) -> bool:
-        """Give a kept answer once more, if there is one and the windows have room for it."""
-        kept, head = self._kept(raw)
-        if kept is None:
-            return False
-        size = kept.size
-        if size and size > min(self.wire.local_flow_control_window(number), self.wire.max_outbound_frame_size, self.sender.largest):
-            return False
-        self.wire.send_headers(number, answer_fields(kept.before, self.service.date, kept.after), end_stream=not size)
-        if size:
-            self.sender.frame(number, kept.body, end=True)
-        self._note(kept, head)
-        return True
 
     def _respond(self, stream: Stream) -> None:
         stream.connection.notes.pop("switched-to", None)
@@ -352,7 +289,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def _data(self, event: DataReceived) -> None:
         stream = self.streams.get(event.stream_id)
         data, size = event.data, event.flow_controlled_length or 0
-        self._idle = 0 if data else self._idle + 1
+        self.idle = 0 if data else self.idle + 1
         if stream is None or stream.gone:
             self.took(event.stream_id, size)
             return
@@ -404,10 +341,10 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def _stream_reset(self, event: StreamReset) -> None:
         stream = self.streams.get(event.stream_id)
         if stream is not None:
-            self._resets += 1
+            self.resets += 1
             self._gone(stream, Reset.CANCEL)
         else:
-            self._idle += 1
+            self.idle += 1
 
     def _gone(self, stream: Stream, _code: Reset) -> None:
         """The client will not see an answer of *stream*; whoever works on it finds out when it reads or writes."""
@@ -428,7 +365,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
                 self.connection.notes[name] = value
         if stream.gone:
             return
-        self._resets = 0
+        self.resets = 0
         self.streams.pop(stream.number, None)
         if not stream.ended:
             self.took(stream.number, stream.body.buffered)

@@ -186,7 +186,7 @@ class HttpProtocol(Answering):
                 kept = engine.alike(connection, head, turn)
                 if kept is None:
                     break
-            out.append(kept.wire(connection, service.date))
+            out.append(kept.wire(connection, service.date, service.now))
             engine.repeated(kept, connection, head)
             connection.served += 1
             service.requests += 1

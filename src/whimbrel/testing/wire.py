@@ -62,7 +62,8 @@ class Client:
             if kept is None:
                 break
             self.buffer = self.buffer[end:]
-            out += kept.wire(self.connection, self.engine.http_date(self.engine.runtime.now()).encode())
+            now = self.engine.runtime.now()
+            out += kept.wire(self.connection, self.engine.http_date(now).encode(), now)
             self.engine.repeated(kept, self.connection, head)
             self.connection.served += 1
             self.closed = kept.close

@@ -151,6 +151,27 @@ def test_what_matters_does_not(root: Path) -> None:
         assert serving.alike(Connection("127.0.0.9", 5000, "127.0.0.1", 8080), RawHead(head)) is None
 
 
+def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
+    """Expires and max-age of a kept answer are those of the second in which it is given again."""
+    for folder in ("conf", "logs"):
+        (tmp_path / folder).mkdir()
+    lines = 'LoadModule expires_module modules/mod_expires.so\nExpiresActive On\nExpiresByType text/plain "access plus 60 seconds"\n'
+    text = (root / "conf/httpd.conf").read_text()
+    lines += f'ExpiresByType text/html M{2_000_000_000 - OLD}\nTypesConfig "{root}/conf/mime.types"\n'
+    (tmp_path / "conf/httpd.conf").write_text(text + lines)
+    serving = engine(tmp_path)
+    runtime = serving.runtime
+    assert isinstance(runtime, StandIn)
+    for now, later in ((1_700_000_000.0, "Tue, 14 Nov 2023 22:14:20 GMT"), (1_700_000_001.5, "Tue, 14 Nov 2023 22:14:21 GMT")):
+        runtime.now = lambda now=now: now  # type: ignore[method-assign,misc]
+        for _ in range(2):
+            assert f"Cache-Control: max-age=60\r\nExpires: {later}\r\n" in ask(serving, "/a.txt", [])[0]
+            page, _lines = ask(serving, "/index.html", ["Connection: keep-alive"])
+            assert f"Cache-Control: max-age={2_000_000_000 - int(now)}\r\nExpires: Wed, 18 May 2033 03:33:20 GMT\r\n" in page
+            assert "Keep-Alive: timeout=5, max=100\r\n" in page
+    assert serving.quick(Connection("127.0.0.1", 5000, "127.0.0.1", 8080), b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n") is not None
+
+
 def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
     serving = engine(root)
     first = b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"

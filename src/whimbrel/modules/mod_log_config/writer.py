@@ -12,7 +12,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.expr.compile import Condition as Expression
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
-from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, remote_host, request_time
+from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, field_out, remote_host, request_time
 from whimbrel.request.expressions import holds
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
@@ -191,6 +191,11 @@ class LogWriter:
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
         self._second = SecondText()
+
+    @property
+    def tells_fields(self) -> bool:
+        """Whether the line tells fields of the answer."""
+        return any(isinstance(item, LogItem) and item.fn is field_out for item in self.items)
 
     def applies(self, r: Any) -> bool:
         """Whether this request is logged here."""
