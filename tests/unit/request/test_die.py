@@ -1,0 +1,29 @@
+"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the sections could not be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.modules.access import Site
+
+SHUT = """<Directory "@DOCROOT@">
+AllowOverride All
+ErrorDocument 500 "inner"
+</Directory>
+ErrorDocument 404 /f.html
+<Files f.html>
+Order deny,allow
+Deny from all
+</Files>
+"""
+
+
+def test_an_error_document_that_fails_too(tmp_path: Path) -> None:
+    assert "<p>Additionally, a 404 Not Found\nerror was" in Site(tmp_path, SHUT).ask("/none")
+
+
+def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(tmp_path: Path) -> None:
+    site = Site(tmp_path, SHUT)
+    (tmp_path / "htdocs/.htaccess").write_text("nonsense\n")
+    answer = site.ask("/in/")
+    assert answer.startswith("HTTP/1.1 500 ") and "<title>500 Internal Server Error</title>" in answer
