@@ -110,7 +110,7 @@ def _open(task: Task) -> Database:
     try:
         return Database(task.path, task.kind, task.create, task.mode not in ("l", "v"))
     except Failure as problem:
-        raise Exit(PERMISSION, f"Error opening database {task.path}\n{problem.reason}\n") from None
+        raise Exit(PERMISSION, f"{problem.noise}Error opening database {task.path}\n{problem.reason}\n") from None
 
 
 def _check_user(user: str) -> None:

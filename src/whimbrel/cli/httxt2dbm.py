@@ -16,6 +16,7 @@ from whimbrel.octets import raw, text
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, Program, Wrong, parse, say, start
 
+_LONGEST_OUTPUT: Final = 8191
 _PAIR: Final = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")
 
 
@@ -32,8 +33,7 @@ def run(program: Program) -> int:
         raise Exit(1, f"{program.name}: {problem.message}\nError: Parsing Arguments Failed\n\n{usage.HTTXT2DBM}") from None
     for letter, what in (("i", "input file"), ("o", "output DBM")):
         if letter not in options:
-            bare = not options
-            raise Exit(1, ("" if bare else f"Error: No {what} specified.\n\n") + usage.HTTXT2DBM)
+            raise Exit(1, ("" if not program.words else f"Error: No {what} specified.\n\n") + usage.HTTXT2DBM)
     _convert(options["i"], options["o"], options.get("f", "default"), "v" in options)
     return 0
 
@@ -41,25 +41,27 @@ def run(program: Program) -> int:
 def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
     from whimbrel.utilities.databases import Database, Failure
 
-    if verbose:
-        say(f"DBM Format: {kind}\nInput File: {source}\n")
+    tell = say if verbose else _ignore
+    tell(f"DBM Format: {kind}\n")
     data = _read(source)
-    if verbose:
-        say(f"DBM File: {target}\n")
+    tell(f"Input File: {source}\n")
     try:
         database = Database(target, kind, create=True)
     except Failure as problem:
-        raise Exit(1, f"Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n") from None
+        raise Exit(1, f"{problem.noise}Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n") from None
+    tell(f"DBM File: {target}\n")
     for key, value in _pairs(data):
-        if verbose:
-            say(f"    '{key}' -> '{value}'\n")
+        tell(f"    '{key}' -> '{value}'\n"[:_LONGEST_OUTPUT])
         database.put(raw(key), raw(value))
     try:
         database.save()
     except Failure as problem:
         raise Exit(1, f"Error: Converting to DBM: ({problem.code}) {problem.reason}\n\n") from None
-    if verbose:
-        say("Conversion Complete.\n")
+    tell("Conversion Complete.\n")
+
+
+def _ignore(line: str) -> None:
+    """Without -v nothing is said."""
 
 
 def _read(path: str) -> bytes:
@@ -76,6 +78,6 @@ def _read(path: str) -> bytes:
 
 def _pairs(data: bytes) -> Iterator[tuple[str, str]]:
     for line in text(data).split("\n"):
-        found = _PAIR.match(line)
+        found = _PAIR.match(line.partition("\0")[0])
         if found is not None:
             yield found.group(1), found.group(2)

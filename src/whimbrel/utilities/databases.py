@@ -19,11 +19,11 @@ _INVALID: Final = 22
 
 
 class Failure(Exception):
-    """What APR says of a file that can't be opened or written: a number and its words."""
+    """What APR says of a file that can't be opened or written: a number and its words; *noise* is what the library itself says before."""
 
-    def __init__(self, code: int, reason: str) -> None:
+    def __init__(self, code: int, reason: str, noise: str = "") -> None:
         super().__init__(reason)
-        self.code, self.reason = code, reason
+        self.code, self.reason, self.noise = code, reason, noise
 
 
 class Database:
@@ -41,7 +41,8 @@ class Database:
         except OSError as problem:
             raise self._failure(problem.errno or 0) from None
         except berkeley.Damaged:
-            raise Failure(_USER_ERROR + _INVALID, UNKNOWN) from None
+            noise = f"BDB0004 fop_read_meta: {path}: unexpected file type or format\n"
+            raise Failure(_USER_ERROR + _INVALID, UNKNOWN, noise * 2) from None
 
     def _load(self, create: bool, write: bool) -> None:
         contents = []
