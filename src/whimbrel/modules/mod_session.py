@@ -44,9 +44,9 @@ class SessionSettings:
     update: int = setting(0)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Session:
-    """One visitor's values.
+    """One visitor's values; they show in no log, so it has no representation of its own.
 
     *encoded* is the text that came from the store and is still to be read, None once it was; *key* is what the store knows the session by.  *expiry*
     is in microseconds since the epoch, 0 for never; *max_age* in seconds.
