@@ -1,6 +1,6 @@
 """HTTP/2 without sockets and without frames: the fields of a request become a `Head`, a head's bytes become the fields of an answer.
 
-Frames and HPACK are the h2 package's (http/http2_wire.py).  What a block of fields must look like is judged as nghttp2 judges it for httpd; limits are
+Frames and HPACK are the h2 package's (http/http2_wire.py).  What a block of fields must look like is judged as nghttp2 does for httpd; limits are
 those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html (LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
 """
 

@@ -14,7 +14,6 @@ from typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
-from whimbrel.expr.library import HEAD, OUTSIDE, Variable
 from whimbrel.modules.setters import Setter, atoi, timeout
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
@@ -194,16 +193,6 @@ def propose(r: Request, offers: list[str]) -> str | None:
     return wanted
 
 
-def _variable(name: str) -> Variable:
-    def read(evaluation: Any) -> str | None:
-        notes = evaluation.request.connection.notes
-        if NOTE_ID not in notes:
-            return None
-        return variables(notes)[name]
-
-    return Variable(read, frozenset({OUTSIDE if name.startswith("H2_STREAM") else HEAD}))
-
-
 _S, _B = Where.RSRC_CONF, Where.OR_AUTHCFG | Where.RSRC_CONF
 _POSITIVE, _WINDOW, _ZERO = "value must be > 0", "value must be >= 1024", "value must be 0 or larger"
 
@@ -254,8 +243,6 @@ MODULE = Module(
     hooks=(Hook(FIXUPS, make_fixups, Order.LAST),),
     providers=(
         Provider("http2", "settings", settings_of), Provider("protocol", "propose", propose),
-        *(Provider("expr_variable", name, _variable(name))
-          for name in ("H2PUSH", "H2_PUSH", "H2_PUSHED", "H2_PUSHED_ON", "H2_STREAM_ID", "H2_STREAM_TAG")),
     ),
     post_config=(note_tags, look_for_library),
 )
