@@ -13,11 +13,11 @@ from typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import words as split_words
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.errors import ConfigError
 from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network, parse_written
 from whimbrel.modules.setters import Setter, own, set_flag, set_text
 from whimbrel.octets import raw
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
+from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, Answer
 from whimbrel.registry.settings import appended, setting
 
@@ -33,6 +33,7 @@ class RemoteIpServer:
     proxies_header: str | None = setting(None)
     proxies: list[tuple[Network, bool]] = setting(make=list, merge=appended)
     proxy_protocol: bool = setting(False)
+    exceptions: list[Network] = setting(make=list, merge=appended)
 
 
 # Setters --------------------------------------------------------------------------------------------------------------------------------------------
@@ -82,20 +83,25 @@ def _add_list(internal: bool) -> Setter:
     return apply
 
 
-def check_exceptions(_cmd: Command, _conf: Any, words: list[str]) -> None:
+def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
     """Networks that send no PROXY header."""
     for word in words:
         try:
-            parse_written(word)
+            conf.exceptions = [*own(conf, "exceptions", list), parse_written(word)]
         except BadAddress as problem:
             reason = f": {problem.reason}" if problem.reason else ""
             raise ConfigError(f"ip address '{word.partition('/')[0]}' appears to be invalid{reason}") from None
 
 
-def refuse_proxy_protocol(finished: Any) -> None:
-    """The PROXY protocol is not read here: a server that should would take it for requests, and proxies for clients."""
-    if any(server.conf(RemoteIpServer).proxy_protocol for server in finished.servers()):
-        raise StartError("RemoteIPProxyProtocol: the PROXY protocol is not supported")
+def any_header(configuration: Any) -> bool:
+    """Whether some server expects connections to begin with a PROXY header."""
+    return any(server.conf(RemoteIpServer).proxy_protocol for server in configuration.servers())
+
+
+def expects_header(server: Any, client: str) -> bool:
+    """Whether connections of *client* to the address whose default server is *server* must begin with one."""
+    conf: RemoteIpServer = server.conf(RemoteIpServer)
+    return conf.proxy_protocol and client not in Networks(conf.exceptions)
 
 
 # Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
@@ -147,15 +153,27 @@ class Walk:
         return ""
 
 
+def _as_announced(r: Any) -> Answer:
+    """The client is the one that the proxy named at the beginning of the connection, whatever the fields say."""
+    r.outside()  # what is kept for one client would answer others, whom the connection's own address can't tell apart
+    if r.connection.proxied is not None:
+        r.connection.user_ip, r.connection.user_port = r.connection.proxied
+    return OK
+
+
 def make_address(scope: Scope) -> Made | None:
     """Take the address from the field; what could not be used of the field stays in it."""
     conf = scope.server(RemoteIpServer)
     if conf.header is None:
-        return None
-    name, tell = conf.header, conf.proxies_header
+        return Made(_as_announced) if conf.proxy_protocol else None
+    name, tell, announced = conf.header, conf.proxies_header, conf.proxy_protocol
     lists = [(Networks([network]), internal) for network, internal in conf.proxies]
 
     def find(r: Any) -> Answer:
+        if announced:
+            _as_announced(r)
+        if r.connection.proxied is not None:
+            return OK
         r.connection.user_ip = ""
         field = r.headers_in.get(name)
         if field is None:
@@ -220,10 +238,10 @@ MODULE = Module(
         _directive("RemoteIPInternalProxyList", Args.TAKE1, _add_list(True),
                    "The filename to read the list of internal proxies, see the RemoteIPInternalProxy directive"),
         _directive("RemoteIPProxyProtocol", Args.FLAG, set_flag("proxy_protocol"), "Enable PROXY protocol handling ('on', 'off')"),
-        _directive("RemoteIPProxyProtocolExceptions", Args.TAKE_ARGV, check_exceptions,
+        _directive("RemoteIPProxyProtocolExceptions", Args.TAKE_ARGV, add_exceptions,
                    "Disable PROXY protocol handling for this list of networks in CIDR format"),
     ),
     hooks=(Hook(POST_READ_REQUEST, make_address, Order.FIRST), Hook(LOG_TRANSACTION, make_reset, Order.REALLY_LAST)),
-    post_config=(refuse_proxy_protocol,),
+    providers=(Provider("remoteip", "any_header", any_header), Provider("remoteip", "expects_header", expects_header)),
     versions=Versions.V24,
 )

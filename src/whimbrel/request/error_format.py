@@ -65,8 +65,8 @@ def log_id() -> str:
 def _client(m: Message, argument: str) -> str:
     if m.connection is None:
         return ""
-    address = m.connection.client_ip if argument == "c" else m.connection.user_ip or m.connection.client_ip
-    return f"{address}:{m.connection.client_port}"
+    c = m.connection
+    return f"{c.client_ip}:{c.client_port}" if argument == "c" or m.r is None else f"{c.user_ip or c.client_ip}:{c.user_port or c.client_port}"
 
 
 def _local(m: Message, _argument: str) -> str:

@@ -40,7 +40,7 @@ class ErrorLog:
             runtime.write_log(sink, formats.line(message))
             return
         client = connection.user_ip or connection.client_ip
-        facts = Facts(message.now, runtime.pid, runtime.tid, client, connection.client_port, r.headers_in.get("Referer"))
+        facts = Facts(message.now, runtime.pid, runtime.tid, client, connection.user_port or connection.client_port, r.headers_in.get("Referer"))
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.ah_codes))
 
     def about_connection(self, connection: Connection, server: Server, line: LogLine) -> None:

@@ -80,7 +80,7 @@ def last_of(r: Request) -> Request:
 
 
 def _answer(r: Request, *, measured: bool = True) -> Answer:
-    """The answer as it goes out; *measured*: a Content-Length is given for a body that is all there (in httpd not for a 416, nor after a bad chunk)."""
+    """The answer as it goes out; *measured*: a Content-Length is given for a body that is all there: not, in httpd, for a 416 and after a bad chunk."""
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
@@ -127,7 +127,8 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "Content-Length" in out
     ends = r.close and _two_framings(r)
-    if not defined and not ends and r.proto >= (1, 1) and not (asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked):
+    unchunked = asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
+    if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served
     asks = "keep-alive" in tokens

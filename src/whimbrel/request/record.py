@@ -32,6 +32,8 @@ class Connection:
     aborted: bool = False
     ending: bool = False  # the server is about to stop: the next answer is the last and says so
     user_ip: str = ""  # what mod_remoteip found for the request in hand; "" means client_ip
+    user_port: int = 0  # the port that belongs to it; 0 means client_port
+    proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
     log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
 

@@ -57,7 +57,7 @@ class HttpProtocol(Answering):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self.connection = Connection(_plain(client[0]), client[1], _plain(local[0]), local[1], ident=self.service.accepted)
+        self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1], ident=self.service.accepted)
         self._manners = self.service.manners(self.connection.local_ip, self.connection.local_port)
         self._exact = {} if self._manners.announces else self._book()
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
@@ -453,7 +453,7 @@ class HttpProtocol(Answering):
         }
 
 
-def _plain(address: str) -> str:
+def plain(address: str) -> str:
     """An address without IPv6's wrapping of IPv4 and without scope."""
     return address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
 

@@ -18,7 +18,7 @@ import uvloop
 
 from whimbrel.server import privileges
 from whimbrel.server.generation import Generation
-from whimbrel.server.protocol import HttpProtocol
+from whimbrel.server.proxy_header import first_protocol
 from whimbrel.server.scoreboard import Scoreboard
 from whimbrel.server.service import Service
 
@@ -62,8 +62,9 @@ class Worker:
 
     async def _serve(self) -> None:
         backlog = self.generation.spec.backlog
+        first = first_protocol(self.service)
         for one in self.generation.sockets.values():
-            self._servers.append(await self.loop.create_server(lambda: HttpProtocol(self.service), sock=one.dup(), backlog=backlog))
+            self._servers.append(await self.loop.create_server(lambda: first(self.service), sock=one.dup(), backlog=backlog))
         self.refresh()
         await self.ended
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.asked import ask, engine
 
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.errors import ConfigError
+from whimbrel.request.record import Connection
+from whimbrel.testing.wire import Client
 
 CONF = 'LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\nHeader always set A "expr=%{REMOTE_ADDR}"\nHeader always echo ^X-F\n'
 
@@ -48,6 +50,20 @@ def test_refusals(line: str, reason: str, tmp_path: Path) -> None:
     assert caught.value.reason == reason
 
 
-def test_the_proxy_protocol_stops_a_start(tmp_path: Path) -> None:
-    with pytest.raises(StartError):
-        engine(tmp_path, CONF + "RemoteIPProxyProtocol On")
+def test_who_must_begin_with_a_proxy_header(tmp_path: Path) -> None:
+    serving = engine(tmp_path, CONF + "RemoteIPProxyProtocol On\nRemoteIPProxyProtocolExceptions 127.0.0.0/8 ::1")
+    expects, any_header = (serving.configuration.provider("remoteip", name) for name in ("expects_header", "any_header"))
+    assert expects is not None and any_header is not None
+    assert any_header(serving.configuration)
+    assert [expects(serving.main, client) for client in ("127.0.0.1", "::1", "10.0.0.1")] == [False, False, True]
+
+
+def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -> None:
+    conf = CONF + "RemoteIPProxyProtocol On\nRemoteIPHeader X-Forwarded-For\nLogFormat '%a %{c}a %{remote}p' who\nCustomLog logs/who who"
+    serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
+    for proxied in (("10.1.2.3", 5555), None, ("10.1.2.4", 5556)):
+        client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80, proxied=proxied))
+        client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
+    said = b"".join(next(v for k, v in serving.runtime.logs.items() if k.endswith("who"))).decode().splitlines()  # type: ignore[attr-defined]
+    want = ["10.1.2.3 127.0.0.1 5555", "127.0.0.1 127.0.0.1 5", "10.1.2.4 127.0.0.1 5556"]
+    assert said == [line for line in want for _ in range(2)]

@@ -171,7 +171,7 @@ def port(r: Any, argument: str) -> str | None:
     """%p: the server's own port; %{local}p, %{remote}p those of the connection; anything else is written as it stands."""
     kind = argument.lower()
     if kind == "remote":
-        return str(r.connection.client_port)
+        return str(r.connection.user_port or r.connection.client_port)
     if kind == "local":
         return str(r.connection.local_port)
     if kind in ("", "canonical"):
