@@ -47,7 +47,8 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 
 def test_commands_are_declared() -> None:
-    assert PROJECT["scripts"] == {"whimbrel": "whimbrel.cli.main:main", "whimbrel-httpd": "whimbrel.cli.httpd:main"}
+    own = ("httpd", "htpasswd", "htdbm", "htdigest", "httxt2dbm", "rotatelogs", "logresolve")
+    assert PROJECT["scripts"] == {"whimbrel": "whimbrel.cli.entry:main"} | {f"whimbrel-{name}": f"whimbrel.cli.{name}:main" for name in own}
 
 
 def test_licence_is_the_declared_one() -> None:

@@ -17,7 +17,7 @@ from whimbrel.utilities.asking import TooLong, twice
 from whimbrel.utilities.options import Exit, Program, say, start
 
 _LONGEST: Final = 255
-_PIECE: Final = 767  # bytes that a line is read by
+_PIECE: Final = 766  # bytes that a line is read by
 
 
 def main() -> None:

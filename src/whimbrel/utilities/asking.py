@@ -50,6 +50,7 @@ def _hidden(tty: int, prompt: str) -> bytes:
             line += part
     finally:
         termios.tcsetattr(tty, termios.TCSAFLUSH, before)
+    if line.endswith(b"\n"):
         os.write(tty, b"\n")
     return line
 
