@@ -26,7 +26,7 @@ from whimbrel.upgrade.branches import Branches, Maybe, both
 from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement, Unread
 from whimbrel.upgrade.model import Wishes
 
-TEMPLATE: Final = re.compile(r"<%|%>|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@")
+TEMPLATE: Final = re.compile(r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@")
 _TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
 """Sections in another language."""

@@ -1,0 +1,68 @@
+"""Every file and folder of the corpus goes through the upgrade: no crash, nothing touched but what was edited, and a second time changes nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.test_trees import roots
+from whimbrel.config.options import LoadOptions
+from whimbrel.octets import from_system
+from whimbrel.upgrade.model import Style, Wishes
+from whimbrel.upgrade.passes import ENGINE, Result, upgrade
+from whimbrel.upgrade.reading import Sources, read_estate
+
+SHARED = Path(os.environ.get("WHIMBREL_SHARED") or Path(__file__).parents[3] / "shared")
+CORPUS = SHARED / "corpus"
+needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus under {SHARED.name}/ (set WHIMBREL_SHARED)")
+WISHES = [Wishes(), Wishes(style=Style.COMPAT), Wishes(also_22=True)]
+IDS = ["native", "compat", "also-2.2"]
+
+
+def files() -> list[Path]:
+    return sorted(path for name in ("files", "rewrite", "trees") for path in (CORPUS / name).rglob("*") if path.is_file())
+
+
+def checked(sources: Sources, wishes: Wishes) -> Result:
+    """The upgrade; a second one of its result, from memory, changes nothing, and no edit breaks what could be read before."""
+    estate = read_estate(sources, wishes)
+    result = upgrade(estate)
+    assert not [finding for finding in result.findings if finding.rule == ENGINE or finding.message.startswith("after the upgrade")]
+    after = estate.again(result.files, estate)
+    assert {path: file.document.bytes for path, file in after.files.items() if path in result.files} == result.files
+    assert not upgrade(after).files
+    for path, data in result.files.items():
+        kept_around_edits(estate.files[path].document.bytes, data, result, path)
+    return result
+
+
+def kept_around_edits(old: bytes, new: bytes, result: Result, path: str) -> None:
+    """Every line that no edit touched is there, byte for byte, in its order."""
+    before, after = old.split(b"\n"), new.split(b"\n")
+    kept = [result.traces[path].kept(number) for number in range(1, len(after) + 1)]
+    stayed = [number for number in kept if number]
+    assert stayed == sorted(set(stayed))
+    changed = sum(before[number - 1] != after[at] for at, number in enumerate(kept) if number)
+    edits = [one for finding in result.findings for one in finding.edits if one.path == path]
+    assert changed <= len(edits)
+
+
+@needs_corpus
+@pytest.mark.parametrize("wishes", WISHES, ids=IDS)
+def test_every_file_alone(wishes: Wishes) -> None:
+    found = files()
+    assert len(found) > 100
+    for path in found:
+        checked(Sources(fragments=(from_system(str(path)),)), wishes)
+
+
+@needs_corpus
+@pytest.mark.parametrize("wishes", WISHES, ids=IDS)
+@pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
+def test_every_tree(name: str, root: Path, main: str, wishes: Wishes, tmp_path: Path) -> None:
+    where = shutil.copytree(root, tmp_path / "root", symlinks=True)
+    options = LoadOptions(server_root=from_system(str(where)), file=main)
+    checked(Sources(options=options, moved=True), wishes)
