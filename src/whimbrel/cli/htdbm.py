@@ -174,7 +174,12 @@ def _delete(task: Task, database: Database) -> None:
 
 def _store(task: Task, database: Database, value: str) -> None:
     there = raw(task.user) in database.pairs
-    database.put(raw(task.user), raw(value))
+    from whimbrel.utilities.databases import Failure
+
+    try:
+        database.put(raw(task.user), raw(value))
+    except Failure:
+        raise Exit(PERMISSION) from None
     _save(task, database, "created" if task.create else "modified" if there else "updated")
 
 

@@ -1,7 +1,7 @@
 """whimbrel httxt2dbm: a DBM file of a text map, for RewriteMap's dbm type.
 
 Manual: programs/httxt2dbm.html.  A line is a key and a value, of which the first word counts; lines that start with white space or `#`, and those
-without value, are passed over.  What an existing file holds besides stays.
+without value, are passed over.  A line is read in pieces of 1024 bytes.  What an existing file holds besides stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from whimbrel.octets import raw, text
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, Program, Wrong, parse, say, start
 
-_LONGEST_OUTPUT: Final = 8191
+_PIECE: Final = 1024
 _PAIR: Final = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")
 
 
@@ -50,11 +50,13 @@ def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
     except Failure as problem:
         raise Exit(1, f"{problem.noise}Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n") from None
     tell(f"DBM File: {target}\n")
-    for key, value in _pairs(data):
-        tell(f"    '{key}' -> '{value}'\n"[:_LONGEST_OUTPUT])
-        database.put(raw(key), raw(value))
     try:
-        database.save()
+        try:
+            for key, value in _pairs(data):
+                tell(f"    '{key}' -> '{value}'\n")
+                database.put(raw(key), raw(value))
+        finally:
+            database.save()  # what came before a pair that doesn't fit stays
     except Failure as problem:
         raise Exit(1, f"Error: Converting to DBM: ({problem.code}) {problem.reason}\n\n") from None
     tell("Conversion Complete.\n")
@@ -78,6 +80,7 @@ def _read(path: str) -> bytes:
 
 def _pairs(data: bytes) -> Iterator[tuple[str, str]]:
     for line in text(data).split("\n"):
-        found = _PAIR.match(line.partition("\0")[0])
-        if found is not None:
-            yield found.group(1), found.group(2)
+        for at in range(0, len(line), _PIECE):
+            found = _PAIR.match(line[at:at + _PIECE].partition("\0")[0])
+            if found is not None:
+                yield found.group(1), found.group(2)

@@ -58,7 +58,9 @@ class Database:
             raise berkeley.Damaged
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Store a pair, behind the others where it replaces one."""
+        """Store a pair, behind the others where it replaces one.  Raises Failure for what SDBM can't hold."""
+        if self.sdbm and not (key and len(key) + len(value) <= sdbm_writing.LARGEST):
+            raise Failure(_INVALID, os.strerror(_INVALID))
         self.pairs.pop(key, None)
         self.pairs[key] = value
 
