@@ -178,12 +178,9 @@ def _redirect_vars(r: Any) -> dict[str, str]:
 
 
 def _request_uri(r: Any) -> str:
-    """The target as the client sent it, without scheme and host; under `CGIVar REQUEST_URI current-uri` the request's own."""
+    """The target as the client sent it, with scheme and host where it has them; under `CGIVar REQUEST_URI current-uri` the request's own."""
     if r.conf(CoreFolder).cgi_vars.get("REQUEST_URI") == "current-uri":
         return str(r.uri)
     first = r.the_request or ""
-    target = first.partition(" ")[2].lstrip(" ").partition(" ")[0]
-    if not target.startswith("/") and "://" in target:
-        target = "/" + target.partition("://")[2].partition("/")[2]
-    return target
+    return first.partition(" ")[2].lstrip(" ").partition(" ")[0]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whimbrel.http.chunked import BodyError
+from whimbrel.http.headers import Headers
 from whimbrel.http.lines import Reason
 
 if TYPE_CHECKING:
@@ -63,12 +64,13 @@ class RequestBody:
     *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes reading.
     """
 
-    __slots__ = ("_chunks", "_done", "_failure", "_waiter", "length", "on_demand", "received")
+    __slots__ = ("_chunks", "_done", "_failure", "_waiter", "length", "on_demand", "received", "trailers")
 
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
         self.on_demand = on_demand
         self.received = 0
+        self.trailers: Headers | None = None  # the fields behind the last chunk
         self._chunks: list[bytes] = []
         self._done = length == 0
         self._failure: BodyError | None = None

@@ -42,6 +42,14 @@ if TYPE_CHECKING:
 LEVELS = "log levels"
 
 
+def _merge_trailers(r: Request) -> None:
+    """MergeTrailers: the fields behind a body join those of the head, when it is too late for anything but the log."""
+    if r.body_in.trailers is not None and r.server_conf(CoreServer).merge_trailers:
+        r.headers_in = r.headers_in.copy()
+        for name, value in r.body_in.trailers:
+            r.headers_in.merge(name, value)
+
+
 def levels_of(plan: Plan) -> dict[str, int]:
     """LogLevel as it applies under *plan*: a section's own words over the server's."""
     return merge_levels(plan.server(CoreServer).log_level, plan.folder(CoreFolder).log_level)
@@ -136,6 +144,8 @@ class Engine:
         first.head_bytes = r.head_bytes = len(answer.before) + DATE_BYTES + len(answer.after) if answer.before else 0
         fields = first.headers_in
         asked = fields.asked.copy() if isinstance(fields, AskedHeaders) else set()
+        if first.body_in.trailers is not None:
+            _merge_trailers(first)
         for fn, _waits in first.plan.ready(LOG_TRANSACTION).hooks:
             fn(first)
         if r.keep and first.head is not None and first.head.raw:

@@ -342,6 +342,8 @@ class HttpProtocol(Answering):
         elif piece and body is not None:
             body.feed(piece)
         if parser.done:
+            if body is not None and len(parser.trailers):
+                body.trailers = parser.trailers
             self._buffer, self._parser = parser.rest, None
             self._body_ended()
         elif self._state is State.DISCARD:

@@ -87,6 +87,7 @@ class Client:
             return body, b""
         if not reader.done:
             return None
+        body.trailers = reader.trailers
         body.end()
         return body, reader.rest
 

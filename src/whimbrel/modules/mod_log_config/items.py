@@ -6,6 +6,7 @@ Manual: mod/mod_log_config.html#formats.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from whimbrel.http.url import escape_logitem
 from whimbrel.request.finish import content_type
 from whimbrel.request.identity import server_name
 
+_PASSWORD: Final = re.compile(r"\A(\S+ +[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:)[^/@\s]*@")
 ItemFn = Callable[[Any, str], "str | None"]
 
 
@@ -121,8 +123,11 @@ def duration(r: Any, argument: str) -> str | None:
 
 # what ---------------------------------------------------------------------------------------------------------------------------------------------
 def request_line(r: Any, _argument: str) -> str | None:
-    """%r."""
-    return _escaped(r.the_request)
+    """%r; a password in the target is not shown."""
+    line = r.the_request
+    if line is not None and "@" in line:
+        line = _PASSWORD.sub(r"\1XXXXXXXX@", line)
+    return _escaped(line)
 
 
 def query(r: Any, _argument: str) -> str | None:
@@ -199,7 +204,7 @@ def connection_state(r: Any, _argument: str) -> str | None:
 
 
 def nothing(_r: Any, _argument: str) -> str | None:
-    """%l (nobody asks identd) and %^FB without LogIOTrackTTFB."""
+    """%l (nobody asks identd), %^FB without LogIOTrackTTFB, and %^to: no answer has fields behind its body."""
     return None
 
 
@@ -208,9 +213,10 @@ def log_id(r: Any, argument: str) -> str | None:
     return (r.connection.log_id if argument == "c" else r.log_id) or None
 
 
-def trailer(r: Any, argument: str) -> str | None:
-    """%{Name}^ti, %{Name}^to: fields after a body are not kept apart."""
-    return None
+def trailer_in(r: Any, argument: str) -> str | None:
+    """%{Name}^ti: a field behind the request's body."""
+    found = r.body_in.trailers
+    return _escaped(found.get(argument)) if found is not None else None
 
 
 _Q = ItemKind
@@ -227,5 +233,5 @@ KINDS: Final[dict[str, ItemKind]] = {
     "v": _Q(lambda r, _a: _escaped(r.server.name)), "V": _Q(lambda r, _a: _escaped(server_name(r))), "p": _Q(port, dynamic=True), "P": _Q(process),
     "X": _Q(connection_state, dynamic=True), "k": _Q(lambda r, _a: str(r.connection.served), dynamic=True),
     "R": _Q(lambda r, _a: _escaped(r.handler)), "L": _Q(log_id, original=True, dynamic=True, versions=_24),
-    "^ti": _Q(trailer), "^to": _Q(trailer), "^FB": _Q(nothing, versions=_24),
+    "^ti": _Q(trailer_in), "^to": _Q(nothing), "^FB": _Q(nothing, versions=_24),
 }
