@@ -13,6 +13,8 @@ from tests.unit.modules.asked import ask, engine
 from whimbrel.dialect import V22, V24
 from whimbrel.modules.mod_log_config import server_writers
 from whimbrel.request.engine import Engine
+from whimbrel.request.record import Connection
+from whimbrel.testing.wire import Client
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 FILES = {"htdocs/a.txt": "A\n", "htdocs/err.html": "E\n"}
@@ -152,3 +154,17 @@ def test_logs_of_virtual_hosts(tmp_path: Path) -> None:
 def test_cookie_log_of_22(tmp_path: Path) -> None:
     conf = Site(tmp_path, "LoadModule log_config_module m/mod_log_config.so\nCookieLog logs/c\n").load(V22)
     assert "".join(p if isinstance(p, str) else "*" for p in server_writers(conf.main)[0].items) == '* "*" *'
+
+
+@pytest.mark.parametrize(("conf", "merged"), [("", "-"), ("MergeTrailers On\n", "a, b")])
+def test_fields_behind_a_body(tmp_path: Path, conf: str, merged: str) -> None:
+    serving = engine(tmp_path, f"{conf}LogFormat '%{{X-T}}i|%{{X-T}}^ti|%{{X-T}}^to' f\nCustomLog logs/log f", FILES)
+    head = b"POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(head + b"3\r\nabc\r\n0\r\nX-T: a\r\nX-T: b\r\n\r\n")
+    assert lines(serving) == [f"{merged}|a, b|-"]
+
+
+def test_a_password_in_the_target_is_not_shown(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "LogFormat '%r' f\nCustomLog logs/log f", FILES)
+    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(b"GET http://u:p@localhost/a.txt HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert lines(serving) == ["GET http://u:XXXXXXXX@localhost/a.txt HTTP/1.1"]
