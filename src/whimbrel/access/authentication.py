@@ -42,12 +42,12 @@ def _basic(ask: Asking) -> Cases:
     realm = ask.auth_name()
     if not realm:
         return always(ask.space, 500)
-    settings = ask.folder(AuthBasicSettings)
+    settings, sends = ask.folder(AuthBasicSettings), ask.holds(Sends("basic"))
     result = _asked(ask, settings.providers, "basic", realm if settings.digest else "")
     answers = {AUTH_GRANTED: OK, AUTH_DENIED: 401, AUTH_USER_NOT_FOUND: 401, AUTH_GENERAL_ERROR: 500}
     if not settings.authoritative:
         answers |= {AUTH_USER_NOT_FOUND: DECLINED, AUTH_GENERAL_ERROR: DECLINED}
-    return chosen(ask.space, ask.holds(Sends("basic")), result.mapped(answers.__getitem__), always(ask.space, 401))
+    return chosen(ask.space, sends, result.mapped(answers.__getitem__), always(ask.space, 401))
 
 
 def _digest(ask: Asking) -> Cases:
@@ -56,9 +56,10 @@ def _digest(ask: Asking) -> Cases:
     realm = ask.auth_name()
     if realm is None:
         return always(ask.space, 500)
+    sends = ask.holds(Sends("digest"))
     result = _asked(ask, ask.folder(AuthDigestSettings).providers, "digest", realm)
     answers = {AUTH_GRANTED: OK, AUTH_GENERAL_ERROR: 500}
-    return chosen(ask.space, ask.holds(Sends("digest")), result.mapped(lambda value: answers.get(value, 401)), always(ask.space, 401))
+    return chosen(ask.space, sends, result.mapped(lambda value: answers.get(value, 401)), always(ask.space, 401))
 
 
 def _unmodelled(ask: Asking) -> Cases:
@@ -132,8 +133,8 @@ def _named(ask: Asking, name: str, scheme: str, realm: str) -> Cases:
     if area is None:
         return always(ask.space, AUTH_GENERAL_ERROR)
     area += f" realm {realm}" if realm else ""
-    right = either(ask.space, ask.holds(RightPassword(scheme, area)), AUTH_GRANTED, AUTH_DENIED)
-    return chosen(ask.space, ask.holds(KnownUser(scheme, area)), right, always(ask.space, AUTH_USER_NOT_FOUND))
+    known, right = ask.holds(KnownUser(scheme, area)), ask.holds(RightPassword(scheme, area))
+    return chosen(ask.space, known, either(ask.space, right, AUTH_GRANTED, AUTH_DENIED), always(ask.space, AUTH_USER_NOT_FOUND))
 
 
 def _area(ask: Asking, name: str) -> str | None:

@@ -114,10 +114,11 @@ def _groups(ask: Asking, lines: list[Requirement], authoritative: bool, noted: b
 
 
 def _owner(ask: Asking) -> Cases:
-    """A file's owner; where its group is known the modules of groups go on."""
-    if not any(line.name.lower() == "file-owner" for line in applying(ask)):
+    """A file's owner; where a line about its group comes first the modules of groups go on."""
+    words = [word for line in applying(ask) if (word := line.name.lower()) in ("file-owner", "file-group")]
+    if "file-owner" not in words:
         return always(ask.space, DECLINED)
-    authoritative = ask.folder(AuthzOwnerSettings).authoritative and not _notes_group(ask)
+    authoritative = ask.folder(AuthzOwnerSettings).authoritative and words[0] == "file-owner"
     return _judged(ask, ask.holds(Opaque("file-owner", user=True)), authoritative)
 
 
