@@ -60,7 +60,7 @@ class Overrides:
         self._plain: dict[tuple[str, ...], list[Area]] = {}
         self._others: list[Area] = []
         self._admitting: set[tuple[str, ...]] = set()  # every prefix of a plain path that admits
-        for area in filter(None, map(_area, estate.named("allowoverride"))):
+        for area in filter(None, map(_area, _of_22(estate, "allowoverride"))):
             if area.components is None or any(_WILD & set(part) for part in area.components):
                 self._others.append(area)
                 continue
@@ -84,6 +84,11 @@ class Overrides:
         """Whether they may be read anywhere below *folder*."""
         parts = _parts(folder)
         return parts in self._admitting or self.admits(folder) or any(area.admits and area.reaches_below(parts) for area in self._others)
+
+
+def _of_22(estate: Estate, name: str) -> Iterator[Statement]:
+    """What 2.2 executes, whether or not 2.4 will."""
+    return (line for line in estate.named(name, dead=True) if line.in_22 is not False)
 
 
 def _area(line: Statement) -> Area | None:
@@ -122,7 +127,7 @@ def htaccess_files(estate: Estate, progress: Callable[[str], None], here: Callab
 
 def _names(estate: Estate) -> list[str]:
     """AccessFileName of all servers."""
-    given = [name for line in estate.named("accessfilename") for name in line.words() if name and "/" not in name]
+    given = [name for line in _of_22(estate, "accessfilename") for name in line.words() if name and "/" not in name]
     return list(dict.fromkeys(given)) or [".htaccess"]
 
 
@@ -130,11 +135,11 @@ def _roots(estate: Estate) -> dict[str, Statement]:
     """The folders that URLs lead to, with the line that names each; those within another come with it."""
     found: dict[str, Statement] = {}
     for name, at in _TARGETS.items():
-        for line in estate.named(name):
+        for line in _of_22(estate, name):
             words = line.words()
             if len(words) > at and words[at]:
                 found.setdefault(root_relative(estate.root or "/", words[at]), line)
-    for line in estate.named("<directory"):
+    for line in _of_22(estate, "<directory"):
         path = getword(line.args)[0]
         if path[:1] == "/" and len(_parts(path)) > 1 and not _WILD & set(path):
             found.setdefault(root_relative("/", path), line)

@@ -1,0 +1,43 @@
+"""Small estates on disk for tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.octets import from_system
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Wishes
+from whimbrel.upgrade.reading import Sources, read_estate
+
+
+def laid(root: Path, files: dict[str, str | bytes]) -> Path:
+    """*files* below *root*; ``ROOT`` in texts stands for it."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.replace("ROOT", str(root)).encode("latin-1"))
+    return root
+
+
+def estate(root: Path, files: dict[str, str | bytes], *, wishes: Wishes | None = None, defines: tuple[str, ...] = (),
+           environment: dict[str, str] | None = None) -> Estate:
+    """*files* read as a configuration, conf/httpd.conf first."""
+    laid(root, files)
+    options = LoadOptions(server_root=from_system(str(root)), defines=defines, environment=environment or {})
+    return read_estate(Sources(options=options), wishes or Wishes())
+
+
+def fragments(root: Path, files: dict[str, str | bytes]) -> Estate:
+    """*files* read each alone."""
+    laid(root, files)
+    return read_estate(Sources(fragments=tuple(from_system(str(root / name)) for name in files)), Wishes())
+
+
+def lives(found: Estate) -> dict[str, tuple[bool | None, bool | None]]:
+    """What 2.2 and 2.4 execute, by the name of each statement."""
+    return {statement.name: (statement.in_22, statement.in_24) for statement in found.everything()}
+
+
+def reasons(found: Estate) -> list[str]:
+    return [unread.reason for unread in found.unread]

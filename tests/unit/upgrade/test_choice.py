@@ -1,0 +1,82 @@
+"""Groups of edits that can be made together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whimbrel.errors import Place
+from whimbrel.syntax.edits import Edit, Group, choose
+from whimbrel.upgrade.choice import Choice, fits_itself, settled
+from whimbrel.upgrade.model import FileEdit, Finding, Safety
+
+
+def edit(start: int, end: int, text: bytes = b"x", path: str = "f") -> FileEdit:
+    return FileEdit(path, Edit(start, end, text))
+
+
+EDITS = st.tuples(st.integers(0, 12), st.integers(0, 4)).map(lambda pair: edit(pair[0], sum(pair)))
+
+
+@given(st.lists(st.lists(EDITS, min_size=1, max_size=3, unique=True), max_size=8, unique_by=tuple))
+def test_the_same_groups_fit_as_syntax_edits_says(groups: list[list[FileEdit]]) -> None:
+    choice = Choice()
+    plain = [Group(tuple(one.edit for one in group)) for group in groups]
+    seen: set[frozenset[FileEdit]] = set()
+    distinct = []
+    for group, own in zip(groups, plain, strict=True):
+        if frozenset(group) not in seen:
+            seen.add(frozenset(group))
+            distinct.append((group, own))
+    chosen, _refused = choose([own for _group, own in distinct])
+    assert [choice.offer(tuple(group)) for group, _own in distinct] == [own in chosen for _group, own in distinct]
+
+
+def test_the_same_group_counts_once() -> None:
+    choice = Choice()
+    assert choice.offer((edit(0, 3),)) and choice.offer((edit(0, 3),))
+    assert choice.edits == {"f": [Edit(0, 3, b"x")]}
+
+
+def test_a_group_goes_in_whole_or_not_at_all() -> None:
+    choice = Choice()
+    assert choice.offer((edit(0, 3),))
+    assert not choice.offer((edit(0, 1, path="g"), edit(2, 4)))
+    assert "g" not in choice.edits
+
+
+def test_a_group_may_contradict_itself() -> None:
+    assert not fits_itself([edit(0, 3), edit(2, 4)])
+    assert fits_itself([edit(0, 3), edit(2, 4, path="g")])
+
+
+def finding(via: int, text: bytes, path: str = "f") -> Finding:
+    return Finding("C07", Place("f", 1, Place("main", via)), "m", "r", safety=Safety.SAFE, edits=(edit(0, 1, text, path),))
+
+
+@pytest.mark.parametrize(("texts", "safeties"), [
+    ((b"x", b"x"), {Safety.SAFE}),
+    ((b"x", b"y"), {Safety.MANUAL}),
+])
+def test_inclusions_must_agree(texts: tuple[bytes, bytes], safeties: set[Safety]) -> None:
+    found = settled([finding(number, text) for number, text in enumerate(texts)], ["f"])
+    assert {one.safety for one in found} == safeties
+    assert all(bool(one.edits) == (one.safety is Safety.SAFE) for one in found)
+
+
+def test_two_edits_of_one_inclusion_are_no_contradiction() -> None:
+    found = settled([finding(1, b"x"), replace(finding(1, b"y"), message="another")], ["f"])
+    assert [one.safety for one in found] == [Safety.SAFE, Safety.SAFE]
+
+
+def test_text_that_is_no_file_is_left_to_people() -> None:
+    found = settled([finding(1, b"x", "-c/-C directives")], ["f"])[0]
+    assert (found.safety, found.edits) == (Safety.MANUAL, ())
+    assert found.remedy == "r; by hand, because this text can't be edited here"
+
+
+def test_what_is_never_applied_loses_its_edits() -> None:
+    assert settled([replace(finding(1, b"x"), safety=Safety.MANUAL)], ["f"])[0].edits == ()

@@ -1,0 +1,58 @@
+"""Which .htaccess files 2.2 reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.upgrade.estates import estate
+from whimbrel.upgrade.estate import Role
+
+ROOT_NONE = "<Directory />\nAllowOverride None\n</Directory>\n"
+
+
+def found(tmp_path: Path, text: str, *files: str) -> set[str]:
+    """The .htaccess files that are read with the configuration *text*, from the root on."""
+    whole = estate(tmp_path, {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n{text}", **dict.fromkeys(files, "Options None\n")})
+    return {path[len(str(tmp_path)) + 1:] for path, file in whole.files.items() if file.role is Role.HTACCESS}
+
+
+A, B, C = "htdocs/.htaccess", "htdocs/a/.htaccess", "htdocs/a/b/.htaccess"
+
+
+@pytest.mark.parametrize(("text", "read"), [
+    ("", {A, B, C}),
+    (ROOT_NONE, set()),
+    (f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n", {B, C}),
+    (f"<Directory ROOT/htdocs/a>\nAllowOverride FileInfo\n</Directory>\n{ROOT_NONE}", {B, C}),  # the longer path comes last
+    (f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n<Directory ROOT/htdocs/a/b>\nAllowOverride None\n</Directory>\n", {B}),
+    (f"{ROOT_NONE}<Directory ROOT/htdocs/*/b>\nAllowOverride All\n</Directory>\n", {C}),
+    (f"{ROOT_NONE}<DirectoryMatch /a$>\nAllowOverride All\n</DirectoryMatch>\n", {B}),
+    (f"{ROOT_NONE}<Directory ~ \"/b$\">\nAllowOverride All\n</Directory>\n", {C}),
+    (f"{ROOT_NONE}<VirtualHost *>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</VirtualHost>\n", {A, B, C}),
+    (f"{ROOT_NONE}<IfVersion >= 2.4>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</IfVersion>\n", set()),
+    ("AccessFileName .acl\n", set()),
+])
+def test_allow_override_decides(text: str, read: set[str], tmp_path: Path) -> None:
+    assert found(tmp_path, text, A, B, C) == read
+
+
+def test_other_names(tmp_path: Path) -> None:
+    assert found(tmp_path, "AccessFileName .acl .other\n", "htdocs/.acl", "htdocs/x/.other", A) == {"htdocs/.acl", "htdocs/x/.other"}
+
+
+def test_targets_of_aliases_and_folders_of_sections(tmp_path: Path) -> None:
+    text = "Alias /x ROOT/x\n<Directory ROOT/y>\nOptions None\n</Directory>\n"
+    assert found(tmp_path, text, "x/.htaccess", "y/.htaccess", "z/.htaccess") == {"x/.htaccess", "y/.htaccess"}
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    (tmp_path / "htdocs/a").mkdir(parents=True)
+    (tmp_path / "htdocs/a/up").symlink_to(tmp_path / "htdocs")
+    assert found(tmp_path, "", A) == {A}
+
+
+def test_the_folder_that_a_file_speaks_about(tmp_path: Path) -> None:
+    whole = estate(tmp_path, {"conf/httpd.conf": "ServerRoot ROOT\nDocumentRoot htdocs\n", B: "Options None\n"})
+    assert whole.files[f"{tmp_path}/{B}"].folder == f"{tmp_path}/htdocs/a"

@@ -1,0 +1,136 @@
+"""Reading estates: files, includes, and what can't be read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit.upgrade.estates import estate, fragments, laid, reasons
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.estate import Role
+from whimbrel.upgrade.model import Wishes
+from whimbrel.upgrade.reading import Sources, read_estate
+
+MAIN = "conf/httpd.conf"
+
+
+def test_an_include_holds_what_it_reads(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "Include conf.d\nInclude extra/*.conf\n", "conf.d/b": "B 1\n", "conf.d/a": "A 1\n",
+                              "extra/x.conf": "X 1\n", "extra/y.txt": "Y 1\n"})
+    assert [s.name for s in found.everything()] == ["include", "a", "b", "include", "x"]
+    line = next(found.named("x"))
+    assert str(line.place) == f"{tmp_path}/extra/x.conf:1 (included from {tmp_path}/{MAIN}:2)"
+    assert line.parent is not None and line.parent.included == (f"{tmp_path}/extra/x.conf",)
+
+
+def test_a_file_included_twice_is_one_file_with_statements_for_each(tmp_path: Path) -> None:
+    text = "<VirtualHost a>\nInclude x.conf\n</VirtualHost>\n<VirtualHost b>\nInclude x.conf\n</VirtualHost>\n"
+    found = estate(tmp_path, {MAIN: text, "x.conf": "X 1\n</Lost>\n"})
+    both = list(found.named("x"))
+    assert [next(s.enclosing("<virtualhost")).args for s in both] == ["a", "b"]
+    assert both[0].file is both[1].file and both[0].file.statements == both
+    assert len(found.broken) == 1 and len(found.unread) == 1
+
+
+def test_a_file_behind_a_link_is_read_once(tmp_path: Path) -> None:
+    laid(tmp_path, {"sites-available/x": "X 1\n"})
+    (tmp_path / "sites-enabled").mkdir()
+    (tmp_path / "sites-enabled/x").symlink_to("../sites-available/x")
+    found = estate(tmp_path, {MAIN: "Include sites-enabled/\nInclude sites-available/x\n"})
+    assert list(found.files) == [f"{tmp_path}/{MAIN}", f"{tmp_path}/sites-enabled/x"]
+    assert len(list(found.named("x"))) == 2
+
+
+def test_server_root_changes_where_includes_begin(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "Include x.conf\nServerRoot ROOT/other\nInclude x.conf\n", "x.conf": "A 1\n", "other/x.conf": "B 1\n"})
+    assert [s.name for s in found.everything()] == ["include", "a", "serverroot", "include", "b"]
+
+
+def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -> None:
+    laid(tmp_path, {"apache2.conf": 'ServerRoot "/etc/nowhere"\nInclude /etc/nowhere/x.conf\n', "x.conf": "X 1\n"})
+    options = LoadOptions(server_root=str(tmp_path), file="apache2.conf")
+    assert read_estate(Sources(options=options, moved=True), Wishes()).has("x")
+    stayed = read_estate(Sources(options=options), Wishes())
+    assert not stayed.has("x")
+    assert reasons(stayed) == [f"ServerRoot /etc/nowhere is no folder here: relative paths are taken from {tmp_path}",
+                               "/etc/nowhere/x.conf can't be read: No such file or directory"]
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    ("Include nope.conf\n", "{root}/nope.conf can't be read: No such file or directory"),
+    ("Include nope/*.conf\n", "Include directory '{root}/nope' not found"),
+    ("Include conf/httpd.conf\n", "{root}/conf/httpd.conf includes itself: not followed"),
+    ("</Directory>\n", "a closing tag without its section"),
+    ("<Directory />\n", "<Directory> is not closed"),
+    ("<Directory /\n</Directory>\n", "<Directory without its closing '>'"),
+    ("A on \\\n", "the file ends after a backslash that joins the next line"),
+    ("A o\0n\n", "a NUL byte (1 in this file): httpd doesn't see what follows it in its line"),
+    ("\xef\xbb\xbfA on\n", "the file begins with a byte order mark, which httpd takes as part of the first name"),
+    ("<Perl>\n$x = 1;\n</Perl>\n", "a <Perl> section: what it configures is not looked at"),
+    ("# fine\nListen {{ port }}\nUser @USER@\n", "marks of a template in 2 lines, of which this is the first: what will stand there is unknown"),
+])
+def test_what_cannot_be_read_is_told(text: str, reason: str, tmp_path: Path) -> None:
+    assert reasons(estate(tmp_path, {MAIN: text})) == [reason.format(root=tmp_path)]
+
+
+@pytest.mark.parametrize("text", [
+    'LogFormat "%h %>s %{Referer}i %{%Y}t" x\n', "ServerAdmin a@example.com\n", "Include none/\\\n*.conf\n# {{ x }}\n",
+    "RewriteRule ^a{2}$ /\n", "Include empty/*.conf\n", "RewriteCond %{HTTP_HOST} ^x@y$\n",
+])
+def test_what_is_fine_is_not_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    (tmp_path / "empty").mkdir()
+    assert reasons(estate(tmp_path, {MAIN: text})) == []
+
+
+def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found = estate(tmp_path, {MAIN: "Include pipe\nA 1\n"})
+    assert reasons(found) == [f"{tmp_path}/pipe can't be read: Bad file descriptor"]
+    assert found.has("a")
+
+
+def test_marks_of_a_template_hide_nothing_around_them(tmp_path: Path) -> None:
+    text = "<VirtualHost *>\n<% if x %>\nA 1\n<% end %>\nB 1\n{% if y %}\nC 1\n</VirtualHost>\nD 1\n"
+    found = estate(tmp_path, {MAIN: text})
+    assert [(s.name, s.parent is not None) for s in found.everything()] == [
+        ("<virtualhost", False), ("a", True), ("b", True), ("c", True), ("d", False)]
+
+
+def test_what_stands_in_perl_is_no_directive(tmp_path: Path) -> None:
+    assert not estate(tmp_path, {MAIN: "<Perl>\nOrder = 1\n</Perl>\n"}).has("order")
+
+
+def test_variables_are_those_of_the_environment(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "Define D d\nA ${X}/${D}\n<Directory ${X}>\n</Directory>\n"}, environment={"X": "/x"})
+    assert next(found.named("a")).args == "/x/${D}"
+    assert next(found.named("<directory")).args == "/x"
+
+
+def test_names_in_any_case_and_arguments_as_words(tmp_path: Path) -> None:
+    line = next(estate(tmp_path, {MAIN: 'AuthNAME  "a \\"b\\"" c\r\n'}).named("authname"))
+    assert line.words() == ['a "b"', "c"]
+    assert line.file.newline == b"\r\n"
+
+
+def test_dead_statements_only_on_request(tmp_path: Path) -> None:
+    text = "<IfVersion >= 2.4>\nA new\n</IfVersion>\n<IfVersion < 2.4>\nA old\n</IfVersion>\nA both\n"
+    found = estate(tmp_path, {MAIN: text})
+    assert [s.args for s in found.named("a")] == ["both"]
+    assert [s.args for s in found.named("a", dead=True)] == ["new", "old", "both"]
+
+
+def test_files_alone(tmp_path: Path) -> None:
+    found = fragments(tmp_path, {"a.conf": "Include x.conf\nA 1\n", "w/.htaccess": "B 1\n"})
+    assert [(f.role, f.folder) for f in found.files.values()] == [(Role.FRAGMENT, ""), (Role.HTACCESS, f"{tmp_path}/w")]
+    assert reasons(found) == ["Include x.conf: without a server root its files can't be found"]
+
+
+def test_lines_of_the_command_line(tmp_path: Path) -> None:
+    laid(tmp_path, {MAIN: "<IfModule mod_ssl.c>\nA 1\n</IfModule>\n"})
+    options = LoadOptions(server_root=str(tmp_path), before=("LoadModule ssl_module m/mod_ssl.so",), after=("B 1",))
+    found = read_estate(options, Wishes())
+    assert [(s.name, s.in_22) for s in found.everything() if s.name in ("a", "b")] == [("a", True), ("b", True)]
+    assert list(found.files) == [f"{tmp_path}/{MAIN}"]
