@@ -60,9 +60,10 @@ class _Server:
     def __init__(self, estate: Estate, found: Found, server: Statement | None) -> None:
         self.main = server is None
         key = found.key(server)
-        units = [u for u in found.units if u.htaccess or u.server is None] + [u for u in found.units if not u.htaccess and u.server is server is not None]
-        self.root = found.roots.get(key) or found.roots.get(0) or absolute(estate.root, "htdocs")
-        self.maps = [*found.aliases.get(key, ()), *(() if self.main else found.aliases.get(0, ())), ("/", self.root.rstrip("/") + "/")]
+        shared = [u for u in found.units if u.htaccess or u.server is None]
+        units = shared + [u for u in found.units if not u.htaccess and u.server is server is not None]
+        self.root: str = found.roots.get(key) or found.roots.get(0) or absolute(estate.root, "htdocs")
+        self.maps: list[tuple[str, str]] = [*found.aliases.get(key, ()), *(() if self.main else found.aliases.get(0, ())), ("/", self.root.rstrip("/") + "/")]
         plain = [u for u in units if u.kind is SectionKind.DIRECTORY and u.regex is None]
         self.plain = sorted(plain, key=lambda u: u.components)
         self.matched = [u for u in units if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None]

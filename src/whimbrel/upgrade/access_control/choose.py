@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from whimbrel.access.decision import Counterexample, Decision, Space, Undecided, Verdict
+from whimbrel.access.atoms import Opaque
 from whimbrel.access.decide import World, decide
+from whimbrel.access.decision import Counterexample, Decision, Space, Undecided, Verdict
 from whimbrel.access.layers import Layer, Line
 from whimbrel.access.merged import Broken
-from whimbrel.access.atoms import Opaque
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V22, V24
 from whimbrel.errors import ConfigError
@@ -18,10 +18,15 @@ from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.overrides import Override, admits
 from whimbrel.upgrade.access_control.sections import Unit, lines_of
+from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_repeat, grouped, in_order, prefix_of
 from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
 
-Lines = tuple[Line, ...]
-_ROUNDS: Final = 5
+_ROUNDS: Final = 3
+_GRANTED: Final = Line("require", "all granted")
+_DENIED: Final = (Line("satisfy", "Any"), Line("require", "all denied"))
+_BASES: Final[tuple[Lines, ...]] = ((), (_GRANTED,), _DENIED)
+"""What sections that keep Order, Allow and Deny say besides where no Require is in force: nothing; what an AuthType further in needs; what a
+Satisfy Any further in needs."""
 _MOST_POSSIBLE: Final = 8
 _MOST_FORMS: Final = 60
 _NEUTRAL: Final = (Line("order", "deny,allow"),)
@@ -33,16 +38,21 @@ _AUTHCONFIG: Final = frozenset({"satisfy", "require", "requireall", "requireany"
 class Written:
     """What a section becomes: *control* are its lines about who gets in; *failing* are the chains that decide otherwise all the same."""
 
-    control: Lines
+    form: Form
     failing: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
     possible: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
+
+    @property
+    def control(self) -> Lines:
+        """The section's own lines about who gets in."""
+        return self.form.control
 
 
 class Solver:
     """One estate's chains, and the decisions about them."""
 
-    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str, readable: Callable[[str], bool | None] = lambda _path: None, *,
-                 compat_first: bool = False) -> None:
+    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
+                 readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False) -> None:
         self.units, self.chains, self.compat_first = [unit for unit in units if unit.lines], list(chains), compat_first
         self.nested: dict[Unit, list[Unit]] = {}
         for unit in units:
@@ -60,26 +70,30 @@ class Solver:
         self._before: dict[Chain, Decision | None] = {}
         self.overrides = _overrides(chains)
         self.ends = self._ends()
+        self._outer = {unit: list(dict.fromkeys(u for chain in ends for u in chain.units[:-1])) for unit, ends in self.ends.items()}
+        self._tried: dict[tuple[Unit, Lines | None, tuple[Form, ...]], Written] = {}
         self.dead = frozenset(self._dead())
 
     # decisions --------------------------------------------------------------------------------------
     def before(self, chain: Chain) -> Decision | None:
         """What 2.2 decides; None where that can't be said."""
         if chain not in self._before:
-            if self._refused(chain, self.lines):
+            if self._refused(chain, {}):
                 self._before[chain] = self._error("2.2")
             else:
                 self._before[chain] = self._decided(V22.name, tuple(unit.layer(self.lines[unit]) for unit in chain.units))
         return self._before[chain]
 
-    def after(self, chain: Chain, forms: dict[Unit, Lines]) -> Decision | None:
+    def after(self, chain: Chain, forms: dict[Unit, Form]) -> Decision | None:
         """What 2.4 decides with *forms*; None where it doesn't start."""
         if self._refused(chain, forms):
             return self._error("2.4")
-        return self._decided(V24.name, tuple(self._layer(unit, forms) for unit in chain.units))
+        return self._decided(V24.name, tuple(self._layer(*entry) for entry in in_order(chain, forms)))
 
-    def _layer(self, unit: Unit, forms: dict[Unit, Lines]) -> Layer:
-        return unit.layer(self.lines[unit] if unit in self.dead else self.kept[unit] + forms[unit])
+    def _layer(self, unit: Unit, control: Lines, repeated: bool) -> Layer:
+        if repeated:
+            return unit.layer(control)
+        return unit.layer(self.lines[unit] if unit in self.dead else self.kept[unit] + control)
 
     def _dead(self) -> Iterator[Unit]:
         """The .htaccess files, with all sections in them, that end every request with 500 under 2.2: they stay as they are."""
@@ -105,9 +119,9 @@ class Solver:
                 self._known[key] = None
         return self._known[key]
 
-    def _refused(self, chain: Chain, forms: Mapping[Unit, Lines]) -> bool:
+    def _refused(self, chain: Chain, forms: Mapping[Unit, Form]) -> bool:
         """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
-        return any(refused((*self.kept[part], *forms.get(part, self.own[part])), override)
+        return any(refused((*self.kept[part], *(forms[part].control if part in forms else self.own[part])), override)
                    for unit, override in chain.overrides for part in self._whole(unit))
 
     def _whole(self, unit: Unit) -> Iterator[Unit]:
@@ -126,7 +140,8 @@ class Solver:
             for at, unit in enumerate(chain.units[:-1]):
                 found = ends[unit]
                 if not found or found[0].url == "(prefix)":
-                    prefix = Chain(chain.units[:at + 1], "(prefix)", chain.path, False, tuple((u, o) for u, o in chain.overrides if u in chain.units[:at + 1]))
+                    units = chain.units[:at + 1]
+                    prefix = Chain(units, "(prefix)", chain.path, False, tuple((u, o) for u, o in chain.overrides if u in units))
                     if all(prefix.units != known.units for known in found):
                         found.append(prefix)
         return ends
@@ -148,42 +163,90 @@ class Solver:
         forced: set[Unit] = set(self.units) if self.compat_first else set()
         best: dict[Unit, Written] = {}
         order = self.ordered()
-        for _ in range(_ROUNDS):
-            found = self._attempt(order, forced)
-            if not best or _failures(found) < _failures(best):
-                best = found
-            more = {u for written in found.values() for chain, _ in written.failing for u in chain.units} - forced
-            if not more:
+        for base in _BASES:
+            for _ in range(_ROUNDS):
+                found = self._attempt(order, forced, base)
+                if not best or _failures(found) < _failures(best):
+                    best = found
+                more = {u for written in found.values() for chain, _ in written.failing for u in chain.units} - forced
+                if not more:
+                    break
+                forced |= more
+            if not _failures(best):
                 break
-            forced |= more
         return best
 
-    def _attempt(self, order: list[Unit], forced: set[Unit]) -> dict[Unit, Written]:
-        forms: dict[Unit, Lines] = {}
+    def _attempt(self, order: list[Unit], forced: set[Unit], base: Lines) -> dict[Unit, Written]:
+        forms: dict[Unit, Form] = {}
         found: dict[Unit, Written] = {}
         for unit in order:
-            found[unit] = self._best(unit, forms, unit in forced)
-            forms[unit] = found[unit].control
+            under = base if unit in forced else None
+            key = (unit, under, tuple(forms[outer] for outer in self._outer[unit]))
+            if key not in self._tried:
+                self._tried[key] = self._best(unit, forms, under)
+            found[unit] = self._tried[key]
+            forms[unit] = found[unit].form
         return found
 
-    def _best(self, unit: Unit, forms: dict[Unit, Lines], forced: bool) -> Written:
+    def _best(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Written:
         best: Written | None = None
-        for index, control in enumerate(dict.fromkeys(self._candidates(unit, forms, forced))):
-            if index > _MOST_FORMS:
-                break
-            written = self._tested(unit, control, forms, best)
+        for form in self._proposals(unit, forms, base):
+            written = self._tested(unit, form, forms, best)
             if written is None:
                 continue
             if not written.failing and not written.possible:
                 return written
             if best is None or _weight(written) < _weight(best):
                 best = written
-        return best or Written(self.own[unit], [(chain, None) for chain in self.ends[unit]])
+        return best or Written(Form(self.own[unit]), [(chain, None) for chain in self.ends[unit]])
 
-    def _tested(self, unit: Unit, control: Lines, forms: dict[Unit, Lines], best: Written | None) -> Written | None:
-        """*control* on all chains that end with the section; None where it is no better than *best*."""
-        forms = {**forms, unit: control}
-        written = Written(control)
+    def _proposals(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Iterator[Form]:
+        seen: set[Lines] = set()
+        for control in self._candidates(unit, forms, base):
+            if control not in seen:
+                seen.add(control)
+                yield Form(control)
+            if len(seen) == _MOST_FORMS:
+                break
+        if unit not in self.dead and can_repeat(unit) and unit in self.lines:
+            yield from self._repeated(unit, forms)
+
+    def _repeated(self, unit: Unit, forms: dict[Unit, Form]) -> Iterator[Form]:
+        """The section with its own decision for each folder that it decides differently in."""
+        groups = grouped(unit, [chain for chain in self.ends[unit] if chain.sure] or self.ends[unit])
+        if len(groups) < 2:
+            return
+        form: Form | None = None
+        for holder, chains in groups:
+            found = self._for_group(unit, holder, chains, form, forms)
+            if found is None:
+                return
+            form = found
+        if form is not None and form.repeats:
+            yield form
+
+    def _for_group(self, unit: Unit, holder: Unit | None, chains: list[Chain], form: Form | None, forms: dict[Unit, Form]) -> Form | None:
+        """*form* as it is where it is right for *chains* too, else with what is right for them."""
+        if form is not None and not any(self._differs(chain, {**forms, unit: form})[0] for chain in chains):
+            return form
+        made = (native.forms([self.lines[u] for u in chain.units], self._around([self.lines[u] for u in chain.units])) for chain in chains)
+        for control in dict.fromkeys(lines for proposals in made for lines in proposals):
+            for lines in (control, (*_NEUTRAL, *control)):
+                if form is None:
+                    candidate: Form | None = Form(lines)
+                else:
+                    prefix = prefix_of(unit, holder, chains[0]) if holder is not None else None
+                    if holder is None or prefix is None or not self._admitted(holder, lines):
+                        return None
+                    candidate = Form(form.control, (*form.repeats, Repeat(holder, lines, prefix)))
+                if candidate is not None and not any(self._differs(chain, {**forms, unit: candidate})[0] for chain in chains):
+                    return candidate
+        return None
+
+    def _tested(self, unit: Unit, form: Form, forms: dict[Unit, Form], best: Written | None) -> Written | None:
+        """*form* on all chains that end with the section; None where it is no better than *best*."""
+        forms = {**forms, unit: form}
+        written = Written(form)
         possible = 0
         for chain in self.ends[unit]:
             if not chain.sure:
@@ -197,7 +260,7 @@ class Solver:
                 return None
         return written
 
-    def _differs(self, chain: Chain, forms: dict[Unit, Lines]) -> tuple[bool, Counterexample | None]:
+    def _differs(self, chain: Chain, forms: dict[Unit, Form]) -> tuple[bool, Counterexample | None]:
         before, after = self.before(chain), self.after(chain, forms)
         if before is None:
             return False, None
@@ -207,12 +270,16 @@ class Solver:
         return example is not None, example
 
     # proposals --------------------------------------------------------------------------------------
-    def _candidates(self, unit: Unit, forms: dict[Unit, Lines], forced: bool) -> Iterator[Lines]:
+    def _candidates(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Iterator[Lines]:
+        """What the section may become; *base* is None where its own decision is to be written, else what to add where no Require is in force."""
         own = self.own[unit]
         if unit in self.dead:
             yield own
             return
         chains = self._chains_of(unit)
+        forced = base is not None
+        if base and not says(own, {"require", "satisfy"}) and not any(says(forms[u].control, {"require"}) for u in self._outer[unit]):
+            yield (*own, *base)
         if not own or not says(own, RECORD | {"satisfy"}) or (forced and not says(own, {"satisfy"})):
             yield own
         sources = [self._compat(unit, chains), self._native(unit, chains, forms)]
@@ -234,9 +301,9 @@ class Solver:
             holder = holder.outer
         return not any(refused(lines, override) for override in self.overrides.get(holder, ()))
 
-    def _native(self, unit: Unit, chains: list[list[Lines]], forms: dict[Unit, Lines]) -> Iterator[Lines]:
+    def _native(self, unit: Unit, chains: list[list[Lines]], forms: dict[Unit, Form]) -> Iterator[Lines]:
         outer = {u for chain in self.ends[unit] for u in chain.units[:-1]}
-        barrier = any(says(forms.get(u, ()), RECORD | {"satisfy"}) for u in outer)
+        barrier = any(says(forms[u].control, RECORD | {"satisfy"}) for u in outer)
         proposals = list(dict.fromkeys(lines for chain in chains for lines in native.forms(chain, self._around(chain))))
         yield from proposals
         if barrier:

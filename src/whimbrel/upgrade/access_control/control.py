@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from whimbrel.octets import raw
-
 from whimbrel.upgrade.access_control.chains import Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit
@@ -31,12 +30,13 @@ class Control:
         """What makes the section's text say that."""
         if unit in self.solver.dead:
             return ()
-        return of_unit(unit, self.written[unit].control, self.solver.kept[unit], self.solver.gone, also_22=estate.wishes.also_22)
+        return of_unit(unit, self.written[unit].form, self.solver.kept[unit], self.solver.gone, also_22=estate.wishes.also_22)
 
 
     def alias(self) -> tuple[FileEdit, ...]:
         """The container that says what `native.BROKEN` means, where a section needs it: in front of the first section that does."""
-        users = [unit for unit, written in self.written.items() if any(one.args == BROKEN.text for one in said(written.control))]
+        users = [unit for unit, written in self.written.items()
+                 if any(one.args == BROKEN.text for lines in (written.control, *(r.control for r in written.form.repeats)) for one in said(lines))]
         if not users:
             return ()
         text = [f"<AuthzProviderAlias {ALIAS.args}>", "</AuthzProviderAlias>"]

@@ -8,12 +8,12 @@ from typing import Final
 
 from whimbrel.access.layers import Line
 from whimbrel.syntax.edits import Edit
-from whimbrel.upgrade.access_control.choose import Lines
+from whimbrel.syntax.tree import Section
 from whimbrel.upgrade.access_control.sections import Unit, line_of, opened, relevant
+from whimbrel.upgrade.access_control.split import FILES, Form, Lines, Repeat, opening
 from whimbrel.upgrade.access_control.states import CONTROL, words
 from whimbrel.upgrade.estate import Statement
 from whimbrel.upgrade.model import FileEdit
-from whimbrel.syntax.tree import Section
 
 _NAMES: Final = {
     "order": "Order", "allow": "Allow", "deny": "Deny", "satisfy": "Satisfy", "require": "Require", "authmerging": "AuthMerging", "limit": "Limit",
@@ -23,13 +23,14 @@ _NEW: Final = "mod_authz_core.c"
 _OLD: Final = "!mod_authz_core.c"
 
 
-def of_unit(unit: Unit, control: Lines, kept: Lines, gone: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
-    """The edits that make *control* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
+def of_unit(unit: Unit, form: Form, kept: Lines, gone: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
+    """The edits that make *form* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
     old = [statement for statement in unit.lines if statement.name.removeprefix("<") in CONTROL | gone]
-    wanted = [*_hoisted(old, kept), *control]
+    wanted = [*_hoisted(old, kept), *form.control]
+    repeats = tuple(_repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
     if also_22:
-        return tuple(_guarded(unit, old, wanted)) if _changed(old, wanted) else ()
-    return tuple(_differences(unit, old, wanted))
+        return (*(_guarded(unit, old, wanted) if _changed(old, wanted) else ()), *repeats)
+    return (*_differences(unit, old, wanted), *repeats)
 
 
 def _hoisted(old: Sequence[Statement], kept: Lines) -> list[Line]:
@@ -114,6 +115,33 @@ def at_start(unit: Unit, text: list[str]) -> FileEdit:
     indent = unit.statement.indent + (b"\t" if _tabbed(unit) else b"    ")
     body = b"".join(indent + line.encode("latin-1") + unit.file.newline for line in text)
     return FileEdit(unit.file.path, Edit(node.body, node.body, body))
+
+
+def _repeated(unit: Unit, repeat: Repeat, *, also_22: bool) -> FileEdit:
+    """The section once more: in its holder where it is a <Files>, else behind itself."""
+    name = opening(unit, repeat)
+    text = [f"<{name}>", *rendered(repeat.control, unit, 1), f"</{name.partition(' ')[0]}>"]
+    if also_22:
+        text = [f"<IfModule {_NEW}>", *text, "</IfModule>"]
+    if unit.kind not in FILES:
+        assert unit.statement is not None
+        return unit.statement.after(text)
+    return at_end(repeat.holder, text)
+
+
+def at_end(unit: Unit, text: list[str]) -> FileEdit:
+    """Lines at the end of a section or of a .htaccess file."""
+    document = unit.file.document
+    newline = unit.file.newline
+    if unit.statement is None:
+        end = len(document.bytes)
+        missing = b"" if document.bytes.endswith(b"\n") or not end else newline
+        return FileEdit(unit.file.path, Edit(end, end, missing + b"".join(line.encode("latin-1") + newline for line in text)))
+    node = unit.statement.node
+    assert isinstance(node, Section)
+    at = node.close.start if node.close is not None else node.end
+    indent = unit.statement.indent + (b"\t" if _tabbed(unit) else b"    ")
+    return FileEdit(unit.file.path, Edit(at, at, b"".join(indent + line.encode("latin-1") + newline for line in text)))
 
 
 # for both versions ----------------------------------------------------------------------------------

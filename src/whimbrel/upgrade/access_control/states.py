@@ -77,7 +77,9 @@ def said(lines: Iterable[Line], methods: Methods = EVERY) -> Iterator[Said]:
     for line in lines:
         if line.name in ("limit", "limitexcept"):
             yield from said(line.children, methods_of(line))
-        elif not line.is_container:
+        elif line.is_container:
+            yield from said(line.children, methods)
+        else:
             yield Said(line.name, line.args, methods)
 
 

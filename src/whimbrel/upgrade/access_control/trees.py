@@ -89,8 +89,8 @@ def _lines(tree: Tree, *, every: bool) -> list[Line]:
     if tree.every is every:
         return _parts(tree)
     inner = _parts(tree)
-    if len(inner) == 1:
-        return inner if inner[0].is_container or not inner[0].args.startswith("not ") else [Line("requireall", "", None, (_require("all granted"), *inner))]
+    if len(inner) == 1 and not inner[0].args.startswith("not "):
+        return inner
     if tree.every and all(isinstance(part, Leaf) and part.negated for part in tree.parts):
         inner = [_require("all granted"), *inner]
     return [Line("requireall" if tree.every else "requireany", "", None, tuple(inner))]
