@@ -9,12 +9,29 @@ from pathlib import Path
 
 USER, PASSWORD = "bench", "curlew"
 HASH = "$apr1$wHiMbReL$IsCG8LSLZ6oGsVOJ/oUK0."
-FILES = {"1k.html": 1024, "100k.html": 100 * 1024, "10m.bin": 10 * 1024 * 1024, "private/1k.html": 1024}
+BCRYPT = "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"  # "myPassword" of the manual (misc/password_encryptions)
+FILES = {
+    "1k.html": 1024, "100k.html": 100 * 1024, "10m.bin": 10 * 1024 * 1024, "private/1k.html": 1024, "sealed/1k.html": 1024,
+    "deep/a/b/c/d/1k.html": 1024,
+}
+SSI = '<html><!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" --><!--#include virtual="/1k.html" --><!--#endif --></html>\n'
+ALL = ("whimbrel", "apache", "nginx")
+HTTPD = ("whimbrel", "apache")
+# What a browser sends; a name that is in no answer's way.
+BROWSER = {
+    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", "Accept-Language": "en-US,en;q=0.5",
+    "Accept-Encoding": "gzip, deflate, br", "DNT": "1", "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Upgrade-Insecure-Requests": "1",
+}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One request, asked over and over; every answer must have *status* and, unless it is an error page, *length* bytes."""
+    """One request, asked over and over; every answer must have *status* and, unless that is an error or None is given, *length* bytes.
+
+    *site* names the configuration (bench/sites.py) that answers; *servers* can do the same thing.  *varied*: every request has a cookie of its
+    own.  *http2*: asked by h2load.  *grows*: what Apache pays for grows with the configuration, or with each request's work.
+    """
 
     name: str
     path: str
@@ -22,28 +39,59 @@ class Case:
     length: int | None = None
     connections: int = 32
     headers: dict[str, str] = field(default_factory=dict)
+    site: str = "plain"
+    servers: tuple[str, ...] = ALL
+    varied: bool = False
+    http2: bool = False
+    grows: bool = False
 
 
-def basic() -> str:
-    """The Authorization value of the one user."""
-    return "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+def basic(user: str = USER, password: str = PASSWORD) -> str:
+    """The Authorization value of a user."""
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
 CASES = (
-    Case("1k", "/1k.html", length=1024),
-    Case("100k", "/100k.html", length=100 * 1024),
-    Case("10m", "/10m.bin", length=10 * 1024 * 1024, connections=8),
-    Case("404", "/no/such/page.html", status=404),
-    Case("auth", "/private/1k.html", length=1024, headers={"Authorization": basic()}),
+    Case("1k", "/1k.html", length=1024, servers=(*ALL, "granian")),
+    Case("1k-varied", "/1k.html", length=1024, headers=BROWSER, varied=True, servers=(*ALL, "granian")),
+    Case("100k", "/100k.html", length=100 * 1024, servers=(*ALL, "granian")),
+    Case("10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, servers=(*ALL, "granian")),
+    Case("404", "/no/such/page.html", status=404, servers=(*ALL, "granian")),
+    Case("304", "/1k.html", status=304, length=0, headers={"If-Modified-Since": "Sun, 13 Sep 2020 12:26:40 GMT"}),
+    Case("index", "/list/", servers=HTTPD),
+    Case("auth", "/private/1k.html", length=1024, headers={"Authorization": basic()}, grows=True),
+    Case("auth-bcrypt", "/sealed/1k.html", length=1024, headers={"Authorization": basic("myName", "myPassword")}, servers=HTTPD, grows=True),
+    Case("ssi", "/page.shtml", length=1024 + len("<html></html>\n"), servers=HTTPD),
+    Case("server-status", "/server-status", servers=HTTPD),
+    Case("htaccess", "/deep/a/b/c/d/1k.html", length=1024, site="htaccess", servers=HTTPD, grows=True),
+    Case("10k-networks", "/1k.html", length=1024, site="networks", grows=True),
+    Case("10k-hosts", "/1k.html", length=1024, site="hosts", headers={"Host": "h9999.example.org"}, grows=True),
+    Case("1k-sections", "/1k.html", length=1024, site="sections", servers=HTTPD, grows=True),
+    Case("1k-rules", "/old999.html", length=1024, site="rules", servers=HTTPD, grows=True),
+    Case("1k-redirects", "/gone999.html", status=301, site="rules", servers=HTTPD, grows=True),
+    Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD),
 )
+# Rows of the matrix that come with the modules they measure.
+TO_COME = ("deflate", "cache hit", "reverse proxy", "TLS")
 
 
 def lay_out(root: Path) -> None:
-    """Writes documents, password file and empty folders for logs below *root*, readable by the servers' user."""
+    """Writes documents, password files and folders for logs below *root*, readable by the servers' user."""
     for name, size in FILES.items():
         path = root / "htdocs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((b"The whimbrel migrates without a stop.\n" * (size // 38 + 1))[:size])
+    (root / "htdocs" / "page.shtml").write_text(SSI)
+    (root / "htdocs" / "list").mkdir()
+    for number in range(40):
+        (root / "htdocs" / "list" / f"document-{number:02}.html").write_text("<title>x</title>")
+    folder = root / "htdocs" / "deep"
+    for name in ("", "a", "b", "c", "d"):
+        folder = folder / name
+        (folder / ".htaccess").write_text(f"AddType text/html .html\nSetEnv LEVEL_{name} yes\n<Files *.secret>\nRequire all denied\n</Files>\n")
     (root / "passwd").write_text(f"{USER}:{HASH}\n")
+    (root / "passwd-bcrypt").write_text(f"myName:{BCRYPT}\n")
+    for path in root.rglob("*"):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
     for folder in (root, *(p for p in root.rglob("*") if p.is_dir())):
         os.chmod(folder, 0o755)

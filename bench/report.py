@@ -52,6 +52,18 @@ def table(results: Mapping[str, Mapping[str, Mapping[str, Figures]]], console: C
     console.print(grid)
 
 
+def extras_table(rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
+    """Start-up, memory of idle connections: one row each."""
+    grid = Table(title="Start, check, idle connections")
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    for heading in ("", *names):
+        grid.add_column(heading, justify="right" if heading else "left")
+    for title, row in rows.items():
+        grid.add_row(title, *(f"{row[name]:,.2f}" if name in row else "" for name in names))
+    if rows:
+        console.print(grid)
+
+
 def cells(values: Figures, multiples: Figures) -> list[str]:
     """``12,345 (2.10)`` for each figure."""
     return [f"{v:,.{0 if v >= 100 else 2}f}" + (f" ({multiples[name]:.2f})" if name in multiples else "") for name, v in values.items()]

@@ -17,16 +17,19 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from bench.documents import CASES, Case, lay_out
+from bench.extras import check_seconds, idle_memory, room_for, start_seconds
 from bench.load import Sample, WrongAnswer, check_answer, measure
+from bench.page import write_page
 from bench.process import NotStarted, Running
-from bench.report import model, table
+from bench.report import extras_table, model, table
 from bench.servers import Server, prepare, program
 
-NAMES = ("whimbrel", "apache", "nginx")
+NAMES = ("whimbrel", "apache", "nginx", "granian")
 RESULTS = Path(__file__).with_name("results.json")
 
 
@@ -37,6 +40,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cases", default=",".join(c.name for c in CASES))
     parser.add_argument("--servers", default=",".join(NAMES))
     parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--idle", type=int, default=10_000, help="idle connections whose memory is measured, 0 for none")
+    parser.add_argument("--extras", action=argparse.BooleanOptionalAction, default=True, help="start-up, -t, idle connections")
+    parser.add_argument("--docs", type=Path, help="write the page of figures and plots to this folder")
     return parser.parse_args()
 
 
@@ -70,32 +76,71 @@ def version(server: Server) -> str:
 
 def rounds(running: list[Running], cases: list[Case], options: argparse.Namespace, core: int | None) -> dict[str, dict[str, list[Sample]]]:
     """All measurements, interleaved: case -> server -> one sample a round."""
-    samples: dict[str, dict[str, list[Sample]]] = {c.name: {r.server.name: [] for r in running} for c in cases}
-    for case in cases:
-        for one in running:
-            check_answer(case, one.server.port)
+    samples: dict[str, dict[str, list[Sample]]] = {c.name: {n: [] for n in c.servers if n in {r.server.name for r in running}} for c in cases}
+    pairs = [(case, one) for case in cases for one in running if one.server.name in case.servers]
+    for case, one in pairs:
+        check_answer(case, one.server)
     for _ in range(options.rounds):
-        for case in cases:
-            for one in running:
-                samples[case.name][one.server.name].append(measure(one, case, options.seconds, core))
+        for case, one in pairs:
+            samples[case.name][one.server.name].append(measure(one, case, options.seconds, core))
     return samples
+
+
+def measured(options: argparse.Namespace, console: Console, root: Path, names: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Every site in turn: its servers are started, asked, stopped.  The results by case, and the servers' versions."""
+    mine, other = cores()
+    if mine is None:
+        console.print("one core only, or no taskset: server and load generator share it, the figures are rough")
+    wanted = [c for c in CASES if c.name in options.cases.split(",")]
+    samples: dict[str, dict[str, list[Sample]]] = {}
+    versions: dict[str, str] = {}
+    for site in dict.fromkeys(c.site for c in wanted):
+        cases = [c for c in wanted if c.site == site and (not c.http2 or shutil.which("h2load"))]
+        servers = [prepare(name, root, free_port(), site) for name in names if any(name in c.servers for c in cases)]
+        with ExitStack() as stack:
+            running = [stack.enter_context(Running(server, mine)) for server in servers]
+            samples |= rounds(running, cases, options, other)
+        versions |= {s.name: version(s) for s in servers}
+        console.print(f"{site}: {', '.join(c.name for c in cases)}")
+    return model(samples), versions
+
+
+def extras(options: argparse.Namespace, root: Path, names: list[str]) -> dict[str, dict[str, float]]:
+    """Start-up, -t and the memory of idle connections, by row and server."""
+    out: dict[str, dict[str, float]] = {}
+    for site in ("plain", "hosts"):
+        for name in (n for n in names if n in ("whimbrel", "apache")):
+            folder = root / f"extras-{site}-{name}"
+            folder.mkdir()
+            lay_out(folder)
+            server = prepare(name, folder, free_port(), site)
+            out.setdefault(f"start, {site} (s)", {})[name] = start_seconds(server, options.rounds)
+            out.setdefault(f"-t, {site} (s)", {})[name] = check_seconds(server, options.rounds)
+    count = room_for(options.idle)
+    for name in names if options.idle else ():
+        folder = root / f"extras-idle-{name}"
+        folder.mkdir()
+        lay_out(folder)
+        with Running(prepare(name, folder, free_port(), "idle"), None) as running:
+            alive, memory = idle_memory(running, count)
+        out.setdefault(f"{count} idle connections: still open", {})[name] = alive
+        out.setdefault(f"{count} idle connections (MB)", {})[name] = memory / 1e6
+    return out
 
 
 def bench(options: argparse.Namespace, console: Console, root: Path) -> None:
     """Lays out, starts, measures, reports; raises NotStarted or WrongAnswer."""
     os.chmod(root, 0o755)
     lay_out(root)
-    mine, other = cores()
-    if mine is None:
-        console.print("one core only, or no taskset: server and wrk share it, the figures are rough")
-    cases = [c for c in CASES if c.name in options.cases.split(",")]
-    servers = [prepare(name, root, free_port()) for name in present(options.servers.split(","), console)]
-    with ExitStack() as stack:
-        running = [stack.enter_context(Running(server, mine)) for server in servers]
-        results = model(rounds(running, cases, options, other))
+    names = present(options.servers.split(","), console)
+    results, versions = measured(options, console, root, names)
     about = {"machine": platform.processor() or platform.machine(), "cores": os.cpu_count(), "seconds": options.seconds, "rounds": options.rounds}
-    options.json.write_text(json.dumps({**about, "servers": {s.name: version(s) for s in servers}, "cases": results}, indent=1) + "\n")
+    more = extras(options, root, names) if options.extras else {}
+    options.json.write_text(json.dumps({**about, "servers": versions, "cases": results, "extras": more}, indent=1) + "\n")
     table(results, console)
+    extras_table(more, console)
+    if options.docs is not None:
+        write_page(options.docs, json.loads(options.json.read_text()))
 
 
 def main() -> int:

@@ -8,25 +8,32 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.sites import SITES, Site
+
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 MODULES = ("mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "mime", "dir")
+NOTHING_ELSE = """async def app(scope, receive, send):
+    await send({'type': 'http.response.start', 'status': 404, 'headers': []})
+    await send({'type': 'http.response.body', 'body': b''})
+"""
 COMBINED = '%h %l %u %t \\"%r\\" %>s %b \\"%{Referer}i\\" \\"%{User-Agent}i\\"'
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server under test: *argv* runs it in the foreground with the configuration that was written for it."""
+    """A server under test: *argv* runs it in the foreground with the configuration that was written for it; its URLs begin with *prefix*."""
 
     name: str
     argv: list[str]
     port: int
     version: list[str]
+    prefix: str = ""
 
 
-def httpd_text(root: Path, logs: Path, port: int) -> str:
+def httpd_text(root: Path, logs: Path, port: int, site: Site) -> str:
     """One process, no limits that a load generator meets, sendfile as nginx has it."""
     user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
-    loads = "".join(f"LoadModule {m}_module {APACHE_MODULES}/mod_{m}.so\n" for m in MODULES)
+    loads = "".join(f"LoadModule {m}_module {APACHE_MODULES}/mod_{m}.so\n" for m in (*MODULES, *site.modules))
     return f"""{loads}{user}ServerRoot "{root}"
 ServerName localhost
 Listen 127.0.0.1:{port}
@@ -57,10 +64,10 @@ DocumentRoot "{root}/htdocs"
     AuthUserFile "{root}/passwd"
     Require valid-user
 </Directory>
-"""
+{site.httpd(root)}"""
 
 
-def nginx_text(root: Path, logs: Path, port: int) -> str:
+def nginx_text(root: Path, logs: Path, port: int, site: Site) -> str:
     """The same documents, log format (nginx calls it combined, too), password area and single worker."""
     user = "user www-data;\n" if os.getuid() == 0 else ""
     folders = "".join(f"    {kind}_temp_path {logs}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
@@ -73,12 +80,13 @@ http {{
 {folders}    types {{ text/html html; application/octet-stream bin; }}
     access_log {logs}/access_log combined;
     sendfile on;
+    server_names_hash_max_size 65536;
     keepalive_requests 1000000000;
     server {{
         listen 127.0.0.1:{port};
         root {root}/htdocs;
         location /private/ {{ auth_basic "Bench"; auth_basic_user_file {root}/passwd; }}
-    }}
+{site.nginx(root)}    }}
 }}
 """
 
@@ -87,18 +95,25 @@ def program(name: str) -> str | None:
     """Where the program of a server is on this machine, or None."""
     if name == "whimbrel":
         return shutil.which(Path(sys.executable).with_name("whimbrel-httpd"))
+    if name == "granian":
+        return shutil.which(Path(sys.executable).with_name("granian"))
     known = {"apache": "apache2", "nginx": "nginx"}[name]
     return shutil.which(known, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
-def prepare(name: str, root: Path, port: int) -> Server:
+def prepare(name: str, root: Path, port: int, site: str = "plain") -> Server:
     """Writes the configuration of one server and says how to start it."""
-    logs, conf, found = root / name, root / f"{name}.conf", program(name)
+    logs, conf, found = root / f"{name}-{site}", root / f"{name}-{site}.conf", program(name)
     assert found is not None
     logs.mkdir()
     os.chmod(logs, 0o755)
     (root / "mime.types").write_text("text/html html\napplication/octet-stream bin\n")
-    conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port))
+    if name == "granian":
+        (logs / "nothing_else.py").write_text(NOTHING_ELSE)
+        argv = [found, "--interface", "asgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--working-dir", str(logs), "--no-ws",
+                "--http", "1", "--static-path-route", "/s", "--static-path-mount", f"{root}/htdocs", "nothing_else:app"]
+        return Server(name, argv, port, [found, "--version"], "/s")
+    conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port, SITES[site]))
     if name == "nginx":
         return Server(name, [found, "-p", str(logs), "-c", str(conf), "-e", f"{logs}/error_log"], port, [found, "-v"])
     return Server(name, [found, "-d", str(root), "-f", str(conf), "-DFOREGROUND"], port, [found, "-v"])

@@ -1,0 +1,77 @@
+"""What is not requests per second: memory under idle connections, start-up, the check of a configuration."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import subprocess
+import time
+from statistics import median
+
+from bench.process import Running
+from bench.servers import Server
+
+HEAD = b"GET /1k.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def room_for(count: int) -> int:
+    """How many connections this process, and the servers that it starts, may have open: at most *count*."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + 200
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return limit - 200
+
+
+def idle_memory(running: Running, count: int) -> tuple[int, int]:
+    """Connections that stayed open after one request each, and the server's memory with them, in bytes."""
+    open_ones: list[socket.socket] = []
+    try:
+        for number in range(count):
+            # a loopback address has about 28,000 ports: one more address for each 10,000
+            client = socket.create_connection(("127.0.0.1", running.server.port), timeout=2, source_address=(f"127.0.1.{1 + number // 10_000}", 0))
+            open_ones.append(client)
+            client.sendall(HEAD)
+            if not client.recv(65536):
+                break
+    except OSError:
+        pass
+    memory = running.memory()
+    alive = sum(_alive(client) for client in open_ones)
+    for client in open_ones:
+        client.close()
+    return alive, memory
+
+
+def _alive(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        while client.recv(65536):
+            pass
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def start_seconds(server: Server, times: int) -> float:
+    """From the start of the process to the first connection that is taken."""
+    found = []
+    for _ in range(times):
+        before = time.monotonic()
+        with Running(server, None):
+            found.append(time.monotonic() - before)
+        time.sleep(0.3)
+    return median(found)
+
+
+def check_seconds(server: Server, times: int) -> float:
+    """``-t``."""
+    argv = [word for word in server.argv if word != "-DFOREGROUND"]
+    found = []
+    for _ in range(times):
+        before = time.monotonic()
+        subprocess.run([*argv, "-t"], capture_output=True, check=True)
+        found.append(time.monotonic() - before)
+    return median(found)

@@ -1,0 +1,69 @@
+"""The configurations under test: what each adds to the common one, for the httpd servers and for nginx."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+MANY = 10_000
+THOUSAND = 1_000
+
+
+@dataclass(frozen=True)
+class Site:
+    """*modules* are loaded besides the common ones; *httpd* gives the text for a root folder; *nginx* goes into its server block."""
+
+    modules: tuple[str, ...] = ()
+    httpd: Callable[[Path], str] = lambda root: ""
+    nginx: Callable[[Path], str] = lambda root: ""
+
+
+def networks(_root: Path) -> list[str]:
+    """Ten thousand networks of which the last lets the load generator in."""
+    return [*(f"10.{n // 250}.{n % 250}.0/24" for n in range(MANY - 1)), "127.0.0.0/8"]
+
+
+def _networks(root: Path) -> str:
+    lines = "".join(f"    Require ip {network}\n" for network in networks(root))
+    return f'<Directory "{root}/htdocs">\n{lines}</Directory>\n'
+
+
+def _hosts(root: Path) -> str:
+    host = '<VirtualHost *>\nServerName h{0}.example.org\nDocumentRoot "{1}/htdocs"\n</VirtualHost>\n'
+    return "".join(host.format(n, root) for n in range(MANY))
+
+
+def _rules(_root: Path) -> str:
+    redirects = "".join(f"RewriteRule ^/gone{n}\\.html$ /1k.html [R=301,L]\n" for n in range(THOUSAND // 2, THOUSAND))
+    files = "".join(f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(THOUSAND // 2, THOUSAND))
+    return f"RewriteEngine On\n{redirects}{files}"
+
+
+SITES = {
+    "plain": Site(
+        ("autoindex", "include", "status"),
+        lambda root: f"""<Directory "{root}/htdocs">
+    Options +Indexes +Includes +FollowSymLinks
+    IndexOptions FancyIndexing
+    AddType text/html .shtml
+    AddOutputFilter INCLUDES .shtml
+</Directory>
+<Directory "{root}/htdocs/sealed">
+    AuthType Basic
+    AuthName "Bench"
+    AuthUserFile "{root}/passwd-bcrypt"
+    Require valid-user
+</Directory>
+<Location /server-status>
+    SetHandler server-status
+</Location>
+"""),
+    "htaccess": Site(("env",), lambda root: f'<Directory "{root}/htdocs">\n    AllowOverride All\n</Directory>\n'),
+    "networks": Site(("authz_host",), _networks, lambda root: "".join(f"        allow {n};\n" for n in networks(root)) + "        deny all;\n"),
+    "hosts": Site((), _hosts, lambda root: "        server_name " + "\n".join(f"h{n}.example.org" for n in range(MANY)) + ";\n"),
+    "sections": Site((), lambda root: "".join(f"<Location /part{n}>\n    AddType text/plain .x{n}\n</Location>\n" for n in range(THOUSAND))),
+    "rules": Site(("rewrite",), _rules),
+    "idle": Site((), lambda root: "KeepAliveTimeout 600\nAsyncRequestWorkerFactor 200\n"),
+    "http2": Site(("http2",), lambda root: "Protocols h2c http/1.1\n"),
+}
