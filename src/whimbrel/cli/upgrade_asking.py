@@ -16,7 +16,7 @@ from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.difference import shown_path, unified
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.lines import Step, Trace
-from whimbrel.upgrade.model import FileEdit, Finding, Safety
+from whimbrel.upgrade.model import FileEdit, Finding
 
 KEYS = "y yes, n no, e edit, a yes to all that follow, q no to all that follow"
 
@@ -43,7 +43,7 @@ class Asking:
                 self.rest = answer == "a"
                 return finding if self.rest else None
             if answer == "e":
-                return replace(finding, edits=tuple(self._edited(finding, estate)), safety=Safety.REVIEW)
+                return replace(finding, edits=tuple(self._edited(finding, estate)))
 
     def _diff(self, finding: Finding, estate: Estate) -> bytes:
         out = []

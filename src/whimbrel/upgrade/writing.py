@@ -92,8 +92,8 @@ class Journal:
 def write(files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None) -> list[str]:
     """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups.
 
-    Raises WriteError when it can't, and then nothing has changed.  Anything else that is raised, like an end of the process, leaves a
-    state that `recover` mends.
+    Raises WriteError when it can't; then nothing has changed, unless a rename fails at the very end.  That, and whatever else is raised, like an end
+    of the process, leaves a state that `recover` mends.
     """
     recover(folder, hook)
     journal = Journal.of(folder)
@@ -108,7 +108,10 @@ def write(files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: No
         with suppress(OSError):
             journal.save("done", _silent) if journal.entries else journal.remove(_silent)
         raise WriteError(f"{_named(problem)}: {problem.strerror}") from None
-    _finish(journal, hook)
+    try:
+        _finish(journal, hook)
+    except OSError as problem:
+        raise WriteError(f"{_named(problem)}: {problem.strerror}; stopped on the way: run the upgrade again, or --undo") from None
     return [entry.backup for entry in entries]
 
 

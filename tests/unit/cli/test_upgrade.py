@@ -1,0 +1,134 @@
+"""`whimbrel upgrade`: what it prints, what it writes, how it ends.  C07 stands for all rules."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAIN = "conf/httpd.conf"
+OLD, NEW = b"Listen 80\r\nMaxRequestsPerChild  10\r\n", b"Listen 80\r\nMaxConnectionsPerChild  10\r\n"
+WHIMBREL = [sys.executable, "-c", "from whimbrel.cli.main import main; main()", "upgrade", "--select", "C07"]
+
+
+def upgrade(*arguments: str, cwd: Path, typed: str = "") -> tuple[int, bytes, str]:
+    """Exit status, standard output, standard error."""
+    done = subprocess.run([*WHIMBREL, *arguments], cwd=cwd, capture_output=True, input=typed.encode(), timeout=60, check=False)
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    root = tmp_path / "site"
+    (root / "conf").mkdir(parents=True)
+    (root / MAIN).write_bytes(OLD)
+    return root
+
+
+def test_a_diff_and_nothing_written(site: Path) -> None:
+    status, out, err = upgrade("-d", str(site), cwd=site)
+    assert status == 1
+    assert out == (b"diff --git a/conf/httpd.conf b/conf/httpd.conf\n--- a/conf/httpd.conf\n+++ b/conf/httpd.conf\n@@ -1,2 +1,2 @@\n"
+                   b" Listen 80\r\n-MaxRequestsPerChild  10\r\n+MaxConnectionsPerChild  10\r\n")
+    assert "1 file read, 1 to change, 1 change, nothing to look at by hand" in err
+    assert (site / MAIN).read_bytes() == OLD
+
+
+def test_written_again_and_undone(site: Path) -> None:
+    assert upgrade("--write", "-d", str(site), "-f", MAIN, cwd=site)[0] == 0
+    assert (site / MAIN).read_bytes() == NEW
+    status, out, _err = upgrade("--write", "-d", str(site), "-f", MAIN, cwd=site)
+    assert (status, (site / MAIN).read_bytes()) == (0, NEW)
+    assert b"1 file read, 0 changed" in out
+    assert upgrade("--undo", "-d", str(site), cwd=site)[0] == 0
+    assert (site / MAIN).read_bytes() == OLD
+    assert upgrade("--undo", "-d", str(site), cwd=site)[0] == 2
+
+
+def test_needs_review(site: Path) -> None:
+    (site / MAIN).write_bytes(OLD + b"Include nope.conf\n")
+    status, out, _err = upgrade("--write", "-d", str(site), cwd=site)
+    assert status == 3
+    assert f"conf/httpd.conf:3: READ: needs review: {site}/nope.conf can't be read: No such file or directory" in out.decode()
+    assert b"    remedy: what stands there was not looked at" in out
+    assert (site / MAIN).read_bytes() == NEW + b"Include nope.conf\n"
+
+
+def test_nothing_to_do(site: Path) -> None:
+    (site / MAIN).write_bytes(NEW)
+    assert upgrade("-d", str(site), cwd=site)[:2] == (0, b"")
+
+
+def test_a_copy(site: Path, tmp_path: Path) -> None:
+    (site / "x.conf").write_bytes(b"# x\n")
+    (site / MAIN).write_bytes(OLD + b"Include x.conf\n")
+    assert upgrade("--out", str(tmp_path / "new"), "-d", str(site), cwd=site)[0] == 0
+    assert (tmp_path / "new" / MAIN).read_bytes() == NEW + b"Include x.conf\n"
+    assert (tmp_path / "new/x.conf").read_bytes() == b"# x\n"
+    assert (site / MAIN).read_bytes() == OLD + b"Include x.conf\n"
+    status, _out, err = upgrade("--out", str(tmp_path / "new"), "-d", str(site), cwd=site)
+    assert (status, err) == (2, f"{tmp_path}/new is not empty\n")
+
+
+@pytest.mark.parametrize("arguments", [["{site}"], ["{site}/conf/httpd.conf"], ["-f", "{site}/conf/httpd.conf"]])
+def test_other_ways_to_name_it(arguments: list[str], site: Path, tmp_path: Path) -> None:
+    status, out, _err = upgrade(*(word.format(site=site) for word in arguments), cwd=tmp_path)
+    assert status == 1
+    assert b"--- a/conf/httpd.conf\n" in out
+
+
+def test_a_fragment_and_a_folder_of_fragments(tmp_path: Path) -> None:
+    (tmp_path / "x.conf").write_bytes(b"MaxRequestsPerChild 1\n")
+    (tmp_path / "note.txt").write_bytes(b"MaxRequestsPerChild 1\n")
+    assert upgrade("x.conf", cwd=tmp_path)[1].count(b"--- a/") == 1
+    assert upgrade(".", cwd=tmp_path)[1].count(b"--- a/") == 1
+
+
+def test_json(site: Path) -> None:
+    status, out, _err = upgrade("--json", "-d", str(site), cwd=site)
+    found = json.loads(out)
+    assert status == 1
+    assert [(one["rule"], one["file"], one["line"], one["applied"], one["needs_review"]) for one in found["findings"]] == [
+        ("C07", MAIN, 2, True, False)]
+    assert found["files"][0]["diff"].startswith("diff --git")
+
+
+def test_colours(site: Path) -> None:
+    assert b"\x1b[31m-MaxRequestsPerChild  10\x1b[0m\r\n" in upgrade("--color", "always", "-d", str(site), cwd=site)[1]
+
+
+@pytest.mark.parametrize(("typed", "text"), [("y\n", NEW), ("n\n", OLD), ("q\n", OLD), ("a\n", NEW)])
+def test_interactive(typed: str, text: bytes, site: Path) -> None:
+    status, out, _err = upgrade("--interactive", "-d", str(site), cwd=site, typed=typed)
+    assert b"+MaxConnectionsPerChild" in out
+    assert (site / MAIN).read_bytes() == text
+    assert status == 0
+
+
+def test_interactive_editor(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "sed -i s/10/20/")
+    assert upgrade("--interactive", "-d", str(site), cwd=site, typed="e\n")[0] == 0
+    assert (site / MAIN).read_bytes() == NEW.replace(b"10", b"20")
+
+
+@pytest.mark.parametrize("arguments", [
+    ["-d", "nowhere"], ["nowhere.conf"], ["--write", "--undo", "-d", "."], ["--select", "C99", "-d", "."], ["-d", ".", "-f", "nope.conf"],
+    ["--write", "--out", "x", "-d", "."], ["--style", "odd", "-d", "."],
+])
+def test_wrong_use(arguments: list[str], site: Path) -> None:
+    assert upgrade(*arguments, cwd=site)[0] == 2
+    assert (site / MAIN).read_bytes() == OLD
+
+
+def test_a_file_that_cannot_be_replaced_is_told_and_all_stay(site: Path) -> None:
+    """The folder of the journal is gone for writing: a file stands where a folder should be made."""
+    (site / ".whimbrel-upgrade.json").mkdir()
+    status, _out, err = upgrade("--write", "-d", str(site), cwd=site)
+    assert status == 2
+    assert ".whimbrel-upgrade.json: Is a directory" in err
+    assert (site / MAIN).read_bytes() == OLD
+    assert sorted(path.name for path in (site / "conf").iterdir()) == ["httpd.conf"]
