@@ -25,6 +25,7 @@ from whimbrel.access.atoms import (
     UserIn,
 )
 from whimbrel.config.load import deep_recursion
+from whimbrel.modules.networks import Network
 
 if TYPE_CHECKING:
     from whimbrel.access.decision import Space
@@ -144,17 +145,24 @@ def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
 
 
 def addresses(sets: Sequence[AddressSet]) -> dict[Signature, str]:
-    """For each combination of *sets* (without holes) that an address can lie in, such an address."""
+    """For each combination of *sets* that an address can lie in, such an address; with holes in masks not all combinations are found."""
     found: dict[Signature, str] = {}
     for address in _USUAL_ADDRESSES:
         parsed = ipaddress.ip_address(address)
         found.setdefault(_signature(sets, parsed.version == 6, int(parsed)), address)
     for v6 in (False, True):
         bounds = {0} | {bound for s in sets for kind, low, high in s.ranges if kind is v6 for bound in (low, high + 1)}
+        bounds |= {near for s in sets for network in s.holes if network.v6 is v6 for near in _near(network)}
         for number in sorted(bounds):
             if not number >> (128 if v6 else 32) and not (v6 and number >> 32 == 0xFFFF):
                 found.setdefault(_signature(sets, v6, number), str(ipaddress.IPv6Address(number) if v6 else ipaddress.IPv4Address(number)))
     return found
+
+
+def _near(network: Network) -> set[int]:
+    """Some addresses in the network, and some that miss it by one bit."""
+    last = network.value | ~network.mask & 0xFFFFFFFF
+    return {network.value, last} | {number ^ 1 << bit for bit in range(32) if network.mask >> bit & 1 for number in (network.value, last)}
 
 
 def _signature(sets: Sequence[AddressSet], v6: bool, number: int) -> Signature:
@@ -163,7 +171,9 @@ def _signature(sets: Sequence[AddressSet], v6: bool, number: int) -> Signature:
 
 def _inside(found: AddressSet, v6: bool, number: int) -> bool:
     at = bisect_right(found.ranges, (v6, number, 1 << 129)) - 1
-    return at >= 0 and found.ranges[at][0] is v6 and number <= found.ranges[at][2]
+    if at >= 0 and found.ranges[at][0] is v6 and number <= found.ranges[at][2]:
+        return True
+    return any(network.v6 is v6 and number & network.mask == network.value for network in found.holes)
 
 
 def hosts(names: Sequence[HostIn]) -> dict[Signature, str | None]:
@@ -195,24 +205,28 @@ def _fresh(word: str, taken: set[str]) -> str:
 # a concrete client --------------------------------------------------------------------------------
 def _client(values: dict[Atom, bool]) -> Client:
     true = [atom for atom, holds in values.items() if holds]
-    sets = [a for a in values if isinstance(a, AddressSet) and not a.holes]
     names = [a for a in values if isinstance(a, HostIn)]
+    address, open_sets = _address(values)
     return Client(
-        address=addresses(sets)[tuple(values[a] for a in sets)],
+        address=address,
         method=_method(values),
         host=hosts(names)[tuple(values[a] for a in names)],
         credentials=_given(true, values),
         environment=tuple(a.name for a in true if isinstance(a, EnvironmentSet)),
         own=any(isinstance(a, OwnAddress) for a in true),
-        also=tuple(_opaque(a, holds) for a, holds in values.items() if isinstance(a, Opaque) or (isinstance(a, AddressSet) and a.holes)),
+        also=tuple((a.text, holds) for a, holds in values.items() if isinstance(a, Opaque)) + open_sets,
     )
 
 
-def _opaque(atom: Atom, holds: bool) -> tuple[str, bool]:
-    if isinstance(atom, Opaque):
-        return atom.text, holds
-    assert isinstance(atom, AddressSet)
-    return f"in {len(atom.holes)} networks with gaps in their masks", holds
+def _address(values: dict[Atom, bool]) -> tuple[str, tuple[tuple[str, bool], ...]]:
+    """An address as *values* want it, and what stays a question where masks with gaps let none be found."""
+    sets = [a for a in values if isinstance(a, AddressSet)]
+    found = addresses(sets).get(tuple(values[a] for a in sets))
+    if found is not None:
+        return found, ()
+    plain = [a for a in sets if not a.holes]
+    questions = tuple((f"in {len(a.holes)} networks with gaps in their masks", values[a]) for a in sets if a.holes)
+    return addresses(plain)[tuple(values[a] for a in plain)], questions
 
 
 def _method(values: dict[Atom, bool]) -> str:

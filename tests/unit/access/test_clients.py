@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from whimbrel.access.atoms import Atom, HostIn, KnownUser, MethodIs, Opaque, RightPassword, Sends, UserIn, address_set
+from whimbrel.access.atoms import AddressSet, HostIn, KnownUser, MethodIs, Opaque, RightPassword, Sends, UserIn, address_set
 from whimbrel.access.clients import Client, Credentials, find
 from whimbrel.access.decision import Space
 from whimbrel.modules.networks import parse_written
 
 
-def networks(*words: str) -> Atom:
+def networks(*words: str) -> AddressSet:
     return address_set(map(parse_written, words))
 
 
@@ -66,3 +66,11 @@ def test_opaque_questions_are_told() -> None:
     space = Space()
     client = find(space, space.variable(Opaque("expr true")))
     assert client is not None and client.also == (("expr true", True),)
+
+
+def test_masks_with_gaps() -> None:
+    space = Space()
+    gaps, block = space.variable(networks("127.0.0.0/255.0.255.0")), space.variable(networks("127"))
+    inside, outside = find(space, gaps & block), find(space, ~gaps & block)
+    assert inside is not None and inside.also == () and networks("127.0.0.0/255.0.255.0").holds(inside.address)
+    assert outside is not None and not networks("127.0.0.0/255.0.255.0").holds(outside.address)
