@@ -80,7 +80,7 @@ def last_of(r: Request) -> Request:
 
 
 def _answer(r: Request, *, measured: bool = True) -> Answer:
-    """The answer as it goes out; *measured*: a Content-Length is given for a body that is all there: not, in httpd, for a 416 and after a bad chunk."""
+    """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416 and after a bad chunk."""
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
