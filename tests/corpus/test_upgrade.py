@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from tests.corpus.test_trees import roots
+
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
 from whimbrel.upgrade.model import Style, Wishes
@@ -27,7 +27,7 @@ def files() -> list[Path]:
 
 
 def checked(sources: Sources, wishes: Wishes) -> Result:
-    """The upgrade; a second one of its result, from memory, changes nothing, and no edit breaks what could be read before."""
+    """Upgrade them; a second one of its result, from memory, changes nothing, and no edit breaks what could be read before."""
     estate = read_estate(sources, wishes)
     result = upgrade(estate)
     assert not [finding for finding in result.findings if finding.rule == ENGINE or finding.message.startswith("after the upgrade")]
@@ -65,4 +65,4 @@ def test_every_file_alone(wishes: Wishes) -> None:
 def test_every_tree(name: str, root: Path, main: str, wishes: Wishes, tmp_path: Path) -> None:
     where = shutil.copytree(root, tmp_path / "root", symlinks=True)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
-    checked(Sources(options=options, moved=True), wishes)
+    assert checked(Sources(options=options, moved=True), wishes).estate.has("listen", "include", "documentroot")

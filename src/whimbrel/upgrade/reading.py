@@ -262,6 +262,7 @@ class Reading:
 
     # directives of reading -----------------------------------------------------------------------
     def load_module(self, line: Statement) -> None:
+        """LoadModule, for each version that has the module."""
         words = line.words()
         if len(words) == 2:
             self.branches.old.load(words[0], words[1], line.in_22)

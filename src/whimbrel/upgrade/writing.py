@@ -83,6 +83,7 @@ class Journal:
         _sync_folder(self.path)
 
     def remove(self, hook: Hook) -> None:
+        """Forget everything: there is nothing left to finish or to undo."""
         hook("journal gone")
         if os.path.exists(raw(self.path)):
             os.unlink(raw(self.path))

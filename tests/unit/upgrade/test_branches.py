@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.upgrade.estates import estate, fragments, lives
+
 from whimbrel.upgrade.branches import Branches, both
 
-LOADED = "LoadModule ssl_module modules/mod_ssl.so\nLoadModule authz_default_module modules/mod_authz_default.so\nLoadModule php5_module libexec/libphp5.so\n"
+LOADED = ("LoadModule ssl_module modules/mod_ssl.so\nLoadModule authz_default_module modules/mod_authz_default.so\n"
+          "LoadModule php5_module libexec/libphp5.so\n")
 
 
 @pytest.mark.parametrize(("section", "taken"), [
@@ -53,7 +54,8 @@ def test_inner_branches_can_only_take_away(tmp_path: Path) -> None:
 
 
 def test_a_module_counts_from_its_line_on(tmp_path: Path) -> None:
-    text = "LoadModule dir_module m/mod_dir.so\n<IfModule mod_ssl.c>\nEarly on\n</IfModule>\n" + LOADED + "<IfModule mod_ssl.c>\nLate on\n</IfModule>\n"
+    early = "LoadModule dir_module m/mod_dir.so\n<IfModule mod_ssl.c>\nEarly on\n</IfModule>\n"
+    text = early + LOADED + "<IfModule mod_ssl.c>\nLate on\n</IfModule>\n"
     found = lives(estate(tmp_path, {"conf/httpd.conf": text}))
     assert (found["early"], found["late"]) == ((False, False), (True, True))
 
@@ -68,7 +70,8 @@ def test_without_load_module_lines_everything_may_be_compiled_in(tmp_path: Path)
 
 
 def test_nobody_knows_the_modules_around_a_fragment(tmp_path: Path) -> None:
-    text = "<IfModule mod_ssl.c>\nA on\n</IfModule>\n<IfModule !mod_authz_core.c>\nB on\n</IfModule>\n<IfModule mod_authz_core.c>\nC on\n</IfModule>\n"
+    text = "<IfModule mod_ssl.c>\nA on\n</IfModule>\n<IfModule !mod_authz_core.c>\nB on\n</IfModule>\n" \
+           "<IfModule mod_authz_core.c>\nC on\n</IfModule>\n"
     found = lives(fragments(tmp_path, {"x.conf": text}))
     assert (found["a"], found["b"], found["c"]) == ((None, None), (True, False), (False, True))
 

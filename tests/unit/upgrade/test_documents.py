@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, read_document, sources, texts, told, upgraded, wishes
 
 import whimbrel.upgrade
-from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, read_document, sources, texts, told, upgraded, wishes
 from whimbrel.upgrade.model import Rule
 from whimbrel.upgrade.passes import upgrade
 from whimbrel.upgrade.reading import read_estate

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.upgrade.estates import estate
+
 from whimbrel.upgrade.estate import Role
 
 ROOT_NONE = "<Directory />\nAllowOverride None\n</Directory>\n"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.unit.upgrade.estates import estate
+
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 from whimbrel.upgrade.passes import ENGINE, READING, upgrade
@@ -18,7 +19,8 @@ def rule(number: str, name: str, edit: Callable[[Statement], FileEdit | None], o
     def check(found: Estate) -> Iterator[Finding]:
         for line in found.named(name):
             made = edit(line)
-            yield Finding(number, line.place, f"{name} {line.args}", "", Risk.CHANGES, Safety.SAFE if made else Safety.MANUAL, (made,) if made else ())
+            safety, edits = (Safety.SAFE, (made,)) if made else (Safety.MANUAL, ())
+            yield Finding(number, line.place, f"{name} {line.args}", "", Risk.CHANGES, safety, edits)
 
     return Rule(number, "test", "test", check, order)
 
@@ -42,7 +44,8 @@ def test_edits_of_both_are_made_and_bytes_around_them_stay(tmp_path: Path) -> No
 
 def test_what_clashes_waits_for_the_next_look(tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: "Old 1\n"})
-    rules = [rule("C01", "old", lambda line: line.replace(["Middle 1", "Other 2"])), rule("C02", "old", rename("Never")), rule("C03", "middle", rename("New"))]
+    rules = [rule("C01", "old", lambda line: line.replace(["Middle 1", "Other 2"])), rule("C02", "old", rename("Never")),
+             rule("C03", "middle", rename("New"))]
     result = upgrade(found, rules)
     assert result.files[f"{tmp_path}/{MAIN}"] == b"New 1\nOther 2\n"
     assert places(result.findings) == [("C01", 1, True), ("C03", 1, True)]

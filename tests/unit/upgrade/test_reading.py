@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from tests.unit.upgrade.estates import estate, fragments, laid, reasons
+
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.estate import Role
 from whimbrel.upgrade.model import Wishes
