@@ -68,3 +68,10 @@ def test_user_without_authentication() -> None:
 
 def test_a_missing_group_file() -> None:
     assert answer(said("2.4", AREA + "Require group admin", world_=world("2.4", missing=("/srv/groups",))), user="alice") == 401
+
+
+def test_the_guides_wording() -> None:
+    inner = layer(DENY, SectionKind.LOCATION)
+    assert answer(said("2.4", "Require all denied", inner), "127.0.0.1") == 403
+    guide = said("guide", "Require all denied", inner, world_=world("2.4"))
+    assert answer(guide, "127.0.0.1") == 200 and answer(guide, "127.0.0.2") == 403
