@@ -65,14 +65,20 @@ class _Upgrade:
         self.result = Result(estate)
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, Place, str]] = set()
+        self._seen: dict[int, tuple[Estate, list[Finding]]] = {}  # by order: the estate that had nothing left to change
 
     def run(self) -> Result:
         """Sweep through the orders until one whole sweep changes nothing."""
         last: list[Finding] = []
         for _ in range(MOST_SWEEPS):
             before, last = self.result.passes, []
-            for rules in self.orders:
-                last += self._order(rules)
+            for number, rules in enumerate(self.orders):
+                seen, left = self._seen.get(number, (None, []))
+                if seen is not self.now:
+                    left, settled_now = self._order(rules)
+                    if settled_now:
+                        self._seen[number] = self.now, left
+                last += left
             if self.result.passes == before:
                 break
         else:
@@ -82,17 +88,17 @@ class _Upgrade:
         self.result.findings = self._sorted(found)
         return self.result
 
-    def _order(self, rules: list[Rule]) -> list[Finding]:
-        """Let the rules of one order look until they change nothing; what they then say without edits."""
+    def _order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
+        """Let the rules of one order look until they change nothing; what they then say without edits, and whether it came to that."""
         left: list[Finding] = []
         for _ in range(MOST_LOOKS):
             found = self._look(rules)
             left = [self._original(finding) for finding in found if not finding.edits]
             chosen, choice = self._choose([finding for finding in found if finding.edits], left)
             if not chosen:
-                break
+                return left, True
             self._make(chosen, choice)
-        return left
+        return left, False
 
     def _look(self, rules: list[Rule]) -> list[Finding]:
         found = [finding for rule in rules for finding in rule.check(self.now)]

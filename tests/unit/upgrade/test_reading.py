@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.unit.upgrade.estates import estate, fragments, laid, reasons
 
 from whimbrel.config.options import LoadOptions
@@ -134,3 +136,27 @@ def test_lines_of_the_command_line(tmp_path: Path) -> None:
     found = read_estate(options, Wishes())
     assert [(s.name, s.in_22) for s in found.everything() if s.name in ("a", "b")] == [("a", True), ("b", True)]
     assert list(found.files) == [f"{tmp_path}/{MAIN}"]
+
+
+PIECES = st.lists(st.sampled_from([
+    b"<Directory /x>\n", b"</Directory>\n", b"<IfModule mod_ssl.c>\n", b"</IfModule>", b"<IfVersion >= 2.4>\r\n", b"</IfVersion>\n",
+    b"<", b">", b"\\\n", b"\0", b"Include conf/httpd.conf\n", b"Include [\n", b"Include *\n", b"IncludeOptional\n", b"ServerRoot \"\n",
+    b"LoadModule x\n", b"Define\n", b"${", b"<% x %>\n", b"AllowOverride None\n", b"DocumentRoot conf\n", b"<DirectoryMatch (>\n",
+    b"\"", b"\xff\xfe", b"\n", b"A b\n", b"# c\n", b"<Perl>\n", b"</Perl>\n",
+]), max_size=25).map(b"".join)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(PIECES | st.binary(max_size=60))
+def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
+    """And all statements come from the bytes of their file, inside one another."""
+    found = estate(tmp_path, {MAIN: data})
+    for statement in found.everything():
+        outer = next(statement.enclosing(), None)
+        assert 0 <= statement.node.start < statement.node.end <= len(statement.file.document.bytes)
+        assert outer is None or outer.file is not statement.file or outer.node.start < statement.node.start
+
+
+def test_sections_thousands_of_levels_deep(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
+    assert len(list(next(found.named("a")).enclosing())) == 5000
