@@ -111,12 +111,13 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def htaccess_files(estate: Estate, progress: Callable[[str], None], here: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
-    """Path and folder of every file that some server reads; *here* says where a path of the configuration is on this machine."""
+    """Path and folder of every file that some server reads; *here* says where a path of the configuration is on this machine,
+    "" for nowhere."""
     overrides, names = Overrides(estate), _names(estate)
     seen: set[tuple[int, int]] = set()
     for path, line in _roots(estate).items():
-        place = here(path).rstrip("/") or "/"
-        if is_directory(place) and overrides.worth_walking(path):
+        place = here(path).rstrip("/")
+        if place and is_directory(place) and overrides.worth_walking(path):
             for found in _walk(place, seen, estate, line, progress):
                 folder = path.rstrip("/") + found[len(place):]
                 for name in names:

@@ -40,8 +40,8 @@ Progress = Callable[[str], None]
 class Sources:
     """What is to be read: a configuration by httpd's own options, or files without one.
 
-    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the configuration.  *moved*: the
-    ServerRoot of the text stands for the server root of *options*, wherever that is (a folder that was copied from its place).
+    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the configuration.  *moved*: where the
+    text names another ServerRoot than *options*, that of *options* is a copy of it, and files outside of it are left alone.
     """
 
     options: LoadOptions | None = None
@@ -80,7 +80,7 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
     with deep_recursion():
         reading.configuration()
         if sources.options is not None:
-            for path, folder in htaccess_files(reading.estate, reading.progress, reading.here):
+            for path, folder in htaccess_files(reading.estate, reading.progress, reading.place):
                 reading.alone(path, Role.HTACCESS, folder)
         for path in sources.fragments:
             role = Role.HTACCESS if is_htaccess(path) else Role.FRAGMENT
@@ -300,7 +300,10 @@ class Reading:
             self._unread(line.place, f"{line.node.name} {argument}: without a server root its files can't be found")
             return
         optional = line.name == "includeoptional"
-        path = self.here(root_relative(self.root, argument))
+        path = self.place(root_relative(self.root, argument))
+        if not path:
+            self._unread(line.place, f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}")
+            return
         included = []
         try:
             for file in self._named(path, optional, has_wildcards(path)):
@@ -317,11 +320,16 @@ class Reading:
         newer = optional or (wild and has_wildcards(path.rpartition("/")[0]))
         return Finder(old=not newer, optional=newer).files(path)
 
-    def here(self, path: str) -> str:
-        """Where *path* is found on this machine: below the folder that stands for the ServerRoot of the text."""
-        if self.moved and self.old_root and f"{path}/".startswith(f"{self.old_root}/"):
+    def place(self, path: str) -> str:
+        """Where *path* is found on this machine, "" for nowhere.
+
+        A folder that stands for a ServerRoot elsewhere is a copy: it has its own files, and this machine's have nothing to do with it.
+        """
+        if not self.moved or self.old_root in ("", self.root):
+            return path
+        if f"{path}/".startswith(f"{self.old_root}/"):
             return self.root + path[len(self.old_root):]
-        return path
+        return path if f"{path}/".startswith(f"{self.root}/") else ""
 
 
 _ACTIONS: Final[dict[str, Callable[[Reading, Statement], None]]] = {

@@ -50,10 +50,19 @@ def test_server_root_changes_where_includes_begin(tmp_path: Path) -> None:
     assert [s.name for s in found.everything()] == ["include", "a", "serverroot", "include", "b"]
 
 
+def test_document_roots_of_a_copy_are_not_those_of_this_machine(tmp_path: Path) -> None:
+    laid(tmp_path, {"site/.htaccess": "X 1\n", "etc/httpd.conf": f"ServerRoot /etc/nowhere\nDocumentRoot {tmp_path}/site\n"})
+    options = LoadOptions(server_root=f"{tmp_path}/etc", file="httpd.conf")
+    assert not read_estate(Sources(options=options, moved=True), Wishes()).has("x")
+    assert read_estate(Sources(options=options), Wishes()).has("x")
+
+
 def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -> None:
-    laid(tmp_path, {"apache2.conf": 'ServerRoot "/etc/nowhere"\nInclude /etc/nowhere/x.conf\n', "x.conf": "X 1\n"})
+    laid(tmp_path, {"apache2.conf": 'ServerRoot "/etc/nowhere"\nInclude /etc/nowhere/x.conf\n', "x.conf": "X 1\nInclude /dev/null\n"})
     options = LoadOptions(server_root=str(tmp_path), file="apache2.conf")
-    assert read_estate(Sources(options=options, moved=True), Wishes()).has("x")
+    moved = read_estate(Sources(options=options, moved=True), Wishes())
+    assert moved.has("x")
+    assert reasons(moved) == [f"/dev/null lies outside of {tmp_path}, which was read in the place of /etc/nowhere"]
     stayed = read_estate(Sources(options=options), Wishes())
     assert not stayed.has("x")
     assert reasons(stayed) == [f"ServerRoot /etc/nowhere is no folder here: relative paths are taken from {tmp_path}",
