@@ -57,7 +57,7 @@ class KeptAnswers:
             return
         lines = tuple((w.sink, *w.frozen(r)) for w in writers if w.applies(r))
         connection = r.connection
-        self.book(connection.local_ip, connection.local_port).put(Kept(answer, head, body, lines), head, r.headers_in)
+        self.book(connection.local_ip, connection.local_port).put(Kept(answer, head, body, lines), head, r.headers_in, _told(writers))
 
 
 class Book:
@@ -71,7 +71,7 @@ class Book:
 
     def __init__(self) -> None:
         self.exact: dict[bytes, Kept] = {}
-        self._sets: dict[frozenset[str], FieldSet] = {}
+        self._sets: dict[tuple[frozenset[str], frozenset[str]], FieldSet] = {}
         self.clear()
 
     def clear(self) -> None:
@@ -101,7 +101,7 @@ class Book:
     def find_alike(self, connection: Connection, head: RawHead) -> Kept | None:
         """The kept answer for a head that differs from an earlier one in nothing that mattered; the caller asks whether it still holds."""
         fields = self._lines.get(head.lines[0])
-        key = fields.key(head.lines, connection.client_ip) if fields is not None else None
+        key = fields.key(head, connection.client_ip) if fields is not None else None
         if key is None:
             return None
         kept = self._young.get(key)
@@ -119,33 +119,34 @@ class Book:
             self._seen.add(mark)
         return kept
 
-    def put(self, kept: Kept, head: Head, asked: Any) -> None:
-        """Keep an answer to *head*; *asked* are the request's fields with what was asked of them."""
-        key = self._key(kept, head, asked)
+    def put(self, kept: Kept, head: Head, asked: Any, told: frozenset[str]) -> None:
+        """Keep an answer to *head*; *asked* are the request's fields with what was asked of them, *told* the fields in its access logs."""
+        key = self._key(kept, head, asked, told)
         if key is None:
             self._put_exact(head.raw, kept)
         else:
             self._put(key, kept)
 
-    def _key(self, kept: Kept, head: Head, asked: Any) -> Key | None:
+    def _key(self, kept: Kept, head: Head, asked: Any, told: frozenset[str]) -> Key | None:
         """Under what other heads find the answer; None where they can't."""
         if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) > MAX_FIELDS or not plain(head):
             return None
-        lines = RawHead(head.raw).lines
+        bare = RawHead(head.raw)
+        line = bare.lines[0]
         names = frozenset({*asked.asked, BY_CLIENT} if kept.client is not None else asked.asked)
-        known = self._lines.get(lines[0])
-        if known is None or not names <= known.names:
+        known = self._lines.get(line)
+        if known is None or not names <= known.names or not told <= known.told:
             if known is not None:
-                names |= known.names
-            known = self._sets.get(names)
+                names, told = names | known.names, told | known.told
+            known = self._sets.get((names, told))
             if known is None:
                 if len(self._sets) >= MAX_SETS:
                     self._sets.clear()
-                known = self._sets[names] = FieldSet(names)
+                known = self._sets[names, told] = FieldSet(names, told)
             if len(self._lines) >= MAX_LINES:
                 self._lines.clear()
-            self._lines[lines[0]] = known
-        return known.key(lines, kept.request.connection.client_ip)
+            self._lines[line] = known
+        return known.key(bare, kept.request.connection.client_ip)
 
     def _put(self, key: Key, kept: Kept) -> None:
         self._bytes += kept.size + 2048
@@ -161,6 +162,11 @@ class Book:
             self.exact.clear()
             self._exact_bytes = kept.size + 2048
         self.exact[head] = kept
+
+
+def _told(writers: tuple[Any, ...]) -> frozenset[str]:
+    """The request fields, in lower case, that these access logs tell."""
+    return frozenset(name for writer in writers for name in writer.fields)
 
 
 def plain(head: Head) -> bool:

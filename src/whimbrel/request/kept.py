@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
 
 KEEP_ALIVE: Final = b", max="
+MAX_RECENT: Final = 256
 
 
 class KeptView:
@@ -55,7 +56,7 @@ class Kept:
 
     __slots__ = (
         "adders", "after", "before", "body", "checked", "client", "close", "data", "date", "events", "head", "head_size", "limit", "line_client",
-        "line_second", "lines", "moved", "moving", "notes", "request", "size", "slot", "steady", "turn", "writers",
+        "line_second", "lines", "moved", "moving", "notes", "recent", "recent_second", "request", "size", "slot", "steady", "turn", "writers",
     )
 
     def __init__(self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...]) -> None:
@@ -77,6 +78,8 @@ class Kept:
         self.date = self.data = self.moved = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
+        self.recent: dict[tuple[tuple[bytes, ...], str], tuple[tuple[LogSink, bytes], ...]] = {}
+        self.recent_second = 0
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
 
     def valid(self, connection: Connection, turn: int) -> bool:
@@ -117,8 +120,20 @@ class Kept:
         made = object.__new__(Kept)
         for name in Kept.__slots__:
             setattr(made, name, getattr(self, name))
-        made.head, made.turn, made.line_second = head, -1, 0
+        made.head, made.turn, made.line_second, made.recent = head, -1, 0, {}
         return made
+
+    def lines_for(self, head: RawHead, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
+        """The access-log lines of one use by another head; of a *steady* answer.  The same client's are the same within one second."""
+        second = int(now)
+        if second != self.recent_second or len(self.recent) >= MAX_RECENT:
+            self.recent, self.recent_second = {}, second
+        key = (head.logged, connection.client_ip)
+        found = self.recent.get(key)
+        if found is None:
+            view = KeptView(self, connection, now, head)
+            found = self.recent[key] = tuple((sink, line(view)) for sink, line in self.writers)
+        return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """The access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""
@@ -157,8 +172,8 @@ def moves_unseen(r: Request, after: bytes) -> bool:
 
 def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None], head: RawHead | None = None) -> None:
     """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own)."""
-    if kept.steady and head is None and not connection.user_ip and not connection.notes:
-        for sink, line in kept.log_lines(connection, now):
+    if kept.steady and not connection.user_ip and not connection.notes:
+        for sink, line in kept.log_lines(connection, now) if head is None else kept.lines_for(head, connection, now):
             runtime.write_log(sink, line)
         return
     view = KeptView(kept, connection, now, head)

@@ -16,19 +16,25 @@ ALWAYS: Final = frozenset((
     "host", "connection", "content-length", "transfer-encoding", "expect", "upgrade", "http2-settings", "range", "request-range",
 ))
 MAX_KNOWN: Final = 2048
+MATTERS: Final = 1  # what a line is worth: it decides about the answer
+TOLD: Final = 2     # it is told in an access log
 _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[\t -~\x80-\xff]*")
 
 Key = tuple[bytes | str, ...]
 
 
 class RawHead:
-    """The bytes of one head, as its lines; the last two are empty.  Also the fields, as far as a log wants to know them."""
+    """The bytes of one head, as its lines; the last two are empty.  Also the fields, as far as a log wants to know them.
 
-    __slots__ = ("_low", "lines", "raw")
+    *logged* are the lines that the access log tells something of, once `FieldSet.key` has looked at them.
+    """
+
+    __slots__ = ("_low", "lines", "logged", "raw")
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self.lines = raw.split(b"\r\n")
+        self.logged: tuple[bytes, ...] = ()
         self._low = b""
 
     @property
@@ -52,37 +58,44 @@ class RawHead:
 
 
 class FieldSet:
-    """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` maybe among them."""
+    """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` maybe among them; *told*: those in access logs."""
 
-    __slots__ = ("_known", "_wanted", "by_client", "names")
+    __slots__ = ("_known", "_told", "_wanted", "by_client", "names", "told")
 
-    def __init__(self, names: frozenset[str]) -> None:
-        self.names = names
+    def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset()) -> None:
+        self.names, self.told = names, told
         self.by_client = BY_CLIENT in names
         self._wanted = frozenset(name.encode("latin-1") for name in names | ALWAYS)
-        self._known: dict[bytes, bool] = {}
+        self._told = frozenset(name.encode("latin-1") for name in told)
+        self._known: dict[bytes, int] = {}
 
-    def key(self, lines: list[bytes], client: str) -> Key | None:
-        """Under which an answer to a head of these *lines* is kept, None for a head that has to be read."""
-        known = self._known
+    def key(self, head: RawHead, client: str) -> Key | None:
+        """Under which an answer to *head* is kept, None for a head that has to be read."""
+        known, lines = self._known, head.lines
         out: list[bytes | str] = [lines[0]]
+        logged: list[bytes] = []
         for line in lines[1:-2]:
-            matters = known.get(line)
-            if matters is None:
-                matters = self._look(line)
-                if matters is None:
+            worth = known.get(line)
+            if worth is None:
+                worth = self._look(line)
+                if worth is None:
                     return None
-            if matters:
-                out.append(line)
+            if worth:
+                if worth & MATTERS:
+                    out.append(line)
+                if worth & TOLD:
+                    logged.append(line)
         if self.by_client:
             out.append(client)
+        head.logged = tuple(logged)
         return tuple(out)
 
-    def _look(self, line: bytes) -> bool | None:
+    def _look(self, line: bytes) -> int | None:
         found = _LINE.fullmatch(line)
         if found is None:
             return None
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
-        matters = self._known[line] = found[1].lower() in self._wanted
-        return matters
+        name = found[1].lower()
+        worth = self._known[line] = (MATTERS if name in self._wanted else 0) | (TOLD if name in self._told else 0)
+        return worth

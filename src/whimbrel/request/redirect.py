@@ -104,7 +104,7 @@ def _child(r: Request, method: str = "GET") -> Request:
     new.main, new.prev = r, None
     new.method, new.method_number = method, r.engine.methods.number(method)
     new.header_only = False
-    new.env = dict(r.env)
+    new.env = r.env.copy()
     new.env.pop("PATH_INFO", None)
     new.protocol = "INCLUDED"
     return new

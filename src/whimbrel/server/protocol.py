@@ -40,7 +40,9 @@ CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 class HttpProtocol(Answering):
     """See the module."""
 
-    __slots__ = ("_body", "_buffer", "_discarded", "_exact", "_expects", "_got", "_head", "_parser", "_press", "_reading", "_seen", "_spoiled")
+    __slots__ = (
+        "_body", "_book", "_buffer", "_discarded", "_exact", "_expects", "_got", "_head", "_parser", "_press", "_reading", "_seen", "_spoiled",
+    )
 
     def __init__(self, service: Service) -> None:
         super().__init__(service)
@@ -59,13 +61,11 @@ class HttpProtocol(Answering):
         client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1], ident=self.service.accepted)
         self._manners = self.service.manners(self.connection.local_ip, self.connection.local_port)
-        self._exact = {} if self._manners.announces else self._book()
+        self._book = self.service.engine.kept.book(self.connection.local_ip, self.connection.local_port)
+        self._exact = {} if self._manners.announces else self._book.exact
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
         self.service.enter(self)
         self._wait(self._manners.timeout)
-
-    def _book(self) -> dict[bytes, Kept]:
-        return self.service.engine.kept.book(self.connection.local_ip, self.connection.local_port).exact
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.connection.aborted = self.connection.aborted or self._state is not State.LINGER
@@ -167,7 +167,7 @@ class HttpProtocol(Answering):
             return 0
         service.begin_turn()
         engine, size = service.engine, len(data)
-        quick, limits, turn = engine.quick, self._manners.limits, service.turn
+        book, limits, turn = self._book, self._manners.limits, service.turn
         done = 0
         out: list[bytes] = []
         closes = False
@@ -176,15 +176,15 @@ class HttpProtocol(Answering):
             if end < 4:
                 break
             piece = data if end == size and not done else data[done:end]
-            kept, head = quick(connection, piece, turn), None
+            kept, head = book.find(connection, piece, turn), None
             if kept is None:
                 if len(piece) > limits.plain:
                     break
                 head = RawHead(piece)
                 if 0 < limits.fields < len(head.lines) - 3:
                     break
-                kept = engine.alike(connection, head, turn)
-                if kept is None:
+                kept = book.find_alike(connection, head)
+                if kept is None or not kept.valid(connection, turn):
                     break
             out.append(kept.wire(connection, service.date, service.now))
             engine.repeated(kept, connection, head)
@@ -400,7 +400,7 @@ class HttpProtocol(Answering):
             return
         self._state = State.READY
         if not self._exact:
-            self._exact = self._book()
+            self._exact = self._book.exact
         self._head = self._body = self._task = None
         if not self._paused:
             self._wait(self._manners.keep_alive)

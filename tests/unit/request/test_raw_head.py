@@ -10,7 +10,7 @@ HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
 
 def key(head: bytes, *names: str, client: str = "1") -> object:
-    return FieldSet(frozenset(names)).key(RawHead(head).lines, client)
+    return FieldSet(frozenset(names)).key(RawHead(head), client)
 
 
 def test_fields_of_a_head() -> None:

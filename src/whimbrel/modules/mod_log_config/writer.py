@@ -12,7 +12,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.expr.compile import Condition as Expression
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
-from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, field_out, remote_host, request_time
+from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, cookie, field_in, field_out, remote_host, request_time
 from whimbrel.request.expressions import holds
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
@@ -191,6 +191,12 @@ class LogWriter:
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
         self._second = SecondText()
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The request fields, in lower case, that the line tells."""
+        items = [item for item in self.items if isinstance(item, LogItem)]
+        return frozenset([item.argument.lower() for item in items if item.fn is field_in] + ["cookie" for item in items if item.fn is cookie])
 
     @property
     def tells_fields(self) -> bool:
