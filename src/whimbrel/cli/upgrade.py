@@ -63,6 +63,7 @@ def upgrade(
 ) -> None:
     """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
     from whimbrel.upgrade.model import Style, Wishes
+    from whimbrel.upgrade.passes import RuleError
     from whimbrel.upgrade.writing import WriteError
 
     if write + (out is not None) + interactive + undo > 1:
@@ -77,7 +78,7 @@ def upgrade(
             _recover(folder)
         result = _run(what, wishes, rules, interactive)
         raise typer.Exit(_end(result, folder, write or interactive, out, color, json))
-    except (BadUse, WriteError) as problem:
+    except (BadUse, RuleError, WriteError) as problem:
         _say(str(problem))
         raise typer.Exit(USELESS) from None
 

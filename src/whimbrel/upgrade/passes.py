@@ -32,6 +32,14 @@ Decide = Callable[[Finding, Estate], "Finding | None"]
 """Asked before edits are made: the finding, maybe with other edits, or None to leave the text as it is."""
 
 
+class RuleError(Exception):
+    """A rule that couldn't judge this estate: a defect of the rule.  Nothing can be said for the whole, so nothing is changed."""
+
+    def __init__(self, rule: Rule, problem: Exception) -> None:
+        super().__init__(f"rule {rule.number} failed ({type(problem).__name__}: {problem}): nothing was changed; --ignore {rule.number} leaves it out")
+        self.rule, self.problem = rule, problem
+
+
 @dataclass(slots=True)
 class Result:
     """What an upgrade found and made.
@@ -101,7 +109,12 @@ class _Upgrade:
         return left, False
 
     def _look(self, rules: list[Rule]) -> list[Finding]:
-        found = [finding for rule in rules for finding in rule.check(self.now)]
+        found: list[Finding] = []
+        for rule in rules:
+            try:
+                found += rule.check(self.now)
+            except Exception as problem:
+                raise RuleError(rule, problem) from problem
         found = settled(found, self.now.files)
         return [finding for finding in found if not _ignored(finding, self.now)]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.passes import ENGINE, READING, upgrade
+from whimbrel.upgrade.passes import ENGINE, READING, RuleError, upgrade
 
 MAIN = "conf/httpd.conf"
 
@@ -128,3 +129,12 @@ def test_a_declined_change_is_not_made_and_asked_once(tmp_path: Path) -> None:
     assert result.files[f"{tmp_path}/{MAIN}"] == b"Old 1\nNew 2\n"
     assert asked == ["old 1", "old 2"]
     assert [(f.place.line, f.needs_review) for f in result.findings] == [(1, True), (2, False)]
+
+
+def test_a_rule_that_fails_stops_it_all(tmp_path: Path) -> None:
+    def broken(_estate: Estate) -> Iterator[Finding]:
+        yield from ()
+        raise KeyError("x")
+
+    with pytest.raises(RuleError, match="rule C01 failed .*--ignore C01"):
+        upgrade(estate(tmp_path, {MAIN: "Old 1\n"}), [Rule("C01", "broken", "broken", broken), rule("C02", "old", rename("New"))])
