@@ -36,7 +36,8 @@ class RuleError(Exception):
     """A rule that couldn't judge this estate: a defect of the rule.  Nothing can be said for the whole, so nothing is changed."""
 
     def __init__(self, rule: Rule, problem: Exception) -> None:
-        super().__init__(f"rule {rule.number} failed ({type(problem).__name__}: {problem}): nothing was changed; --ignore {rule.number} leaves it out")
+        what = f"{type(problem).__name__}: {problem}"
+        super().__init__(f"rule {rule.number} failed ({what}): nothing was changed; --ignore {rule.number} leaves it out")
         self.rule, self.problem = rule, problem
 
 
