@@ -63,7 +63,8 @@ class _Server:
         shared = [u for u in found.units if u.htaccess or u.server is None]
         units = shared + [u for u in found.units if not u.htaccess and u.server is server is not None]
         self.root: str = found.roots.get(key) or found.roots.get(0) or absolute(estate.root, "htdocs")
-        self.maps: list[tuple[str, str]] = [*found.aliases.get(key, ()), *(() if self.main else found.aliases.get(0, ())), ("/", self.root.rstrip("/") + "/")]
+        inherited = [] if self.main else found.aliases.get(0, [])
+        self.maps: list[tuple[str, str]] = [*found.aliases.get(key, []), *inherited, ("/", self.root.rstrip("/") + "/")]
         plain = [u for u in units if u.kind is SectionKind.DIRECTORY and u.regex is None]
         self.plain = sorted(plain, key=lambda u: u.components)
         self.matched = [u for u in units if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None]
@@ -72,6 +73,7 @@ class _Server:
         self.locations = [u for u in units if u.kind in _LOCATIONS and not u.proxy]
         self.proxies = [u for u in units if u.proxy]
         self.own = {u for u in units if u.server is server}
+        self.speaking = {u for u in units if u.lines} | {u.outer for u in units if u.lines and u.outer is not None}
         self.known: dict[str, None] = {}
         self._folders: dict[str, tuple[list[Unit], list[tuple[Unit, Override]]]] = {}
 
@@ -134,7 +136,7 @@ class _Server:
         url = self.url_of(path) if witness.url is None else witness.url
         if url is not None:
             found += [u for u in self.locations if u.matches(url)]
-        return Chain(tuple(u for u in found if u.lines), url or "", path, witness.sure, tuple((u, o) for u, o in overrides))
+        return Chain(tuple(u for u in found if u.lines), url or "", path, witness.sure, tuple((u, o) for u, o in overrides if u in self.speaking))
 
 
 def _ancestors(folder: str) -> Iterator[str]:
@@ -145,14 +147,20 @@ def _ancestors(folder: str) -> Iterator[str]:
 
 def chains(estate: Estate, found: Found) -> list[Chain]:
     """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is."""
-    best: dict[tuple[Unit, ...], Chain] = {}
+    best: dict[tuple[object, object], Chain] = {}
     for statement in [None, *found.servers]:
         server = _Server(estate, found, statement)
         for chain in _chains(server):
-            known = best.get(chain.units)
+            known = best.get((chain.units, chain.overrides))
             if chain.units and (known is None or (chain.sure and not known.sure)):
-                best[chain.units] = chain
+                best[chain.units, chain.overrides] = chain
     return sorted(best.values(), key=lambda chain: not chain.sure)
+
+
+def admitted(estate: Estate, found: Found) -> dict[Unit, Override]:
+    """What AllowOverride admits in each .htaccess file that is read at all."""
+    server = _Server(estate, found, None)
+    return {unit: override for folder in server.htaccess for unit, override in server.walk_folder(folder)[1]}
 
 
 def _chains(server: _Server) -> Iterator[Chain]:

@@ -22,6 +22,8 @@ from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_repea
 from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
 
 _ROUNDS: Final = 3
+_USUAL: Final = ("authn_file", "authn_default", "authz_host", "authz_groupfile", "authz_user", "authz_default", "auth_basic")
+"""What a 2.2 without LoadModule lines has built in."""
 _GRANTED: Final = Line("require", "all granted")
 _DENIED: Final = (Line("satisfy", "Any"), Line("require", "all denied"))
 _BASES: Final[tuple[Lines, ...]] = ((), (_GRANTED,), _DENIED)
@@ -53,16 +55,18 @@ class Solver:
 
     def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
                  readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False) -> None:
-        self.units, self.chains, self.compat_first = [unit for unit in units if unit.lines], list(chains), compat_first
+        self.fixed = frozenset(unit for unit in units if unit.carried)
+        self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed], compat_first
+        self.chains = [chain for chain in chains if not self.fixed.intersection(chain.units)]
         self.nested: dict[Unit, list[Unit]] = {}
         for unit in units:
             if unit.outer is not None and unit.htaccess:
                 self.nested.setdefault(unit.outer, []).append(unit)
         self.space = Space()
-        self.old_modules = tuple(modules)
+        self.old_modules = tuple(modules) if any("auth" in name for name in modules) else (*modules, *_USUAL)
         self.old = World(modules=self.old_modules, root=root, readable=readable)
         self.new = World(modules=_new_modules(modules), root=root, readable=readable, aliases=(native.ALIAS,))
-        self.gone = GONE | ({"authbasicauthoritative"} if "authn_default_module" in self.old_modules else frozenset())
+        self.gone = GONE | ({"authbasicauthoritative"} if {"authn_default", "authn_default_module"} & set(self.old_modules) else frozenset())
         self.lines = {unit: lines_of(unit.lines) for unit in units}
         self.kept = {unit: tuple(_kept(self.lines[unit], self.gone)) for unit in units}
         self.own = {unit: tuple(line for line in self.lines[unit] if line.name in CONTROL) for unit in units}
@@ -227,7 +231,7 @@ class Solver:
 
     def _for_group(self, unit: Unit, holder: Unit | None, chains: list[Chain], form: Form | None, forms: dict[Unit, Form]) -> Form | None:
         """*form* as it is where it is right for *chains* too, else with what is right for them."""
-        if form is not None and not any(self._differs(chain, {**forms, unit: form})[0] for chain in chains):
+        if form is not None and not any(self.differs(chain, {**forms, unit: form})[0] for chain in chains):
             return form
         made = (native.forms([self.lines[u] for u in chain.units], self._around([self.lines[u] for u in chain.units])) for chain in chains)
         for control in dict.fromkeys(lines for proposals in made for lines in proposals):
@@ -239,7 +243,7 @@ class Solver:
                     if holder is None or prefix is None or not self._admitted(holder, lines):
                         return None
                     candidate = Form(form.control, (*form.repeats, Repeat(holder, lines, prefix)))
-                if candidate is not None and not any(self._differs(chain, {**forms, unit: candidate})[0] for chain in chains):
+                if candidate is not None and not any(self.differs(chain, {**forms, unit: candidate})[0] for chain in chains):
                     return candidate
         return None
 
@@ -253,14 +257,15 @@ class Solver:
                 possible += 1
                 if possible > _MOST_POSSIBLE or written.failing:
                     break
-            differs, example = self._differs(chain, forms)
+            differs, example = self.differs(chain, forms)
             if differs:
                 (written.failing if chain.sure else written.possible).append((chain, example))
             if best is not None and len(written.failing) > len(best.failing):
                 return None
         return written
 
-    def _differs(self, chain: Chain, forms: dict[Unit, Form]) -> tuple[bool, Counterexample | None]:
+    def differs(self, chain: Chain, forms: dict[Unit, Form]) -> tuple[bool, Counterexample | None]:
+        """Whether the chain decides otherwise with *forms*, and a client who notices."""
         before, after = self.before(chain), self.after(chain, forms)
         if before is None:
             return False, None

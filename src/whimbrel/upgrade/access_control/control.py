@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from whimbrel.access.decision import Counterexample
 from whimbrel.octets import raw
 from whimbrel.upgrade.access_control.chains import Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit
 from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
 from whimbrel.upgrade.access_control.sections import Found, Unit, find
+from whimbrel.upgrade.access_control.split import Form
 from whimbrel.upgrade.access_control.states import said
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import FileEdit, Style
@@ -26,12 +28,17 @@ class Control:
     solver: Solver
     written: dict[Unit, Written]
 
-    def edits(self, estate: Estate, unit: Unit) -> tuple[FileEdit, ...]:
-        """What makes the section's text say that."""
+    def edits(self, estate: Estate, unit: Unit, form: Form | None = None) -> tuple[FileEdit, ...]:
+        """What makes the section's text say that, or *form*."""
         if unit in self.solver.dead:
             return ()
-        return of_unit(unit, self.written[unit].form, self.solver.kept[unit], self.solver.gone, also_22=estate.wishes.also_22)
+        return of_unit(unit, form or self.written[unit].form, self.solver.kept[unit], self.solver.gone, also_22=estate.wishes.also_22)
 
+
+    def difference(self, unit: Unit, form: Form) -> Counterexample | None:
+        """A client that *form* treats otherwise than 2.2 did."""
+        forms = {known: written.form for known, written in self.written.items()} | {unit: form}
+        return next((found for chain in self.solver.ends[unit] if (found := self.solver.differs(chain, forms)[1]) is not None), None)
 
     def alias(self) -> tuple[FileEdit, ...]:
         """The container that says what `native.BROKEN` means, where a section needs it: in front of the first section that does."""

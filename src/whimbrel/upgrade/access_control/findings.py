@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.access.decision import Verdict
 from whimbrel.errors import Place
+from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written
 from whimbrel.upgrade.access_control.control import Control, control
 from whimbrel.upgrade.access_control.native import BROKEN
 from whimbrel.upgrade.access_control.sections import Unit
-from whimbrel.upgrade.access_control.states import GONE, RECORD, said, says
+from whimbrel.upgrade.access_control.split import Form, Lines
+from whimbrel.upgrade.access_control.states import OTHERS, RECORD, Rules, merged, said, says
+from whimbrel.upgrade.access_control.trees import all_of, written
 from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety, Style
 
 _KNOWN: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
 
@@ -24,7 +28,7 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
     if number == "C16":
         yield from _alias(made)
     for unit in made.written:
-        if row(made, unit) == number:
+        if row(estate, made, unit) == number:
             found = finding(estate, made, unit, number)
             if found is not None:
                 yield found
@@ -37,19 +41,63 @@ def _alias(made: Control) -> Iterator[Finding]:
                       "define `Require internal-server-error`", Risk.CHANGES, Safety.SAFE, edits)
 
 
-def row(made: Control, unit: Unit) -> str:
+def row(estate: Estate, made: Control, unit: Unit) -> str:
     """The number of the rule that tells what happens to the section."""
-    lines = made.solver.lines[unit]
-    if says(lines, RECORD | {"satisfy"}):
-        return "C17"
+    lines, become = made.solver.lines[unit], made.written[unit]
     requires = [one.args for one in said(lines) if one.name == "require"]
+    if says(lines, RECORD | {"satisfy"}):
+        return _row_of_lists(estate, made, unit)
+    if any(text.lstrip().startswith('"') for text in requires):
+        return "X10"
     if any(_unknown(text) for text in requires):
-        return "X10" if any(text.lstrip().startswith('"') for text in requires) else "X08"
-    if any(text.lower().startswith("dbm-") for text in (one.args for one in said(made.written[unit].control))):
+        return "X08"
+    if any(one.args.startswith("dbm-") for one in said(become.control)):
         return "C18"
-    if any(line.name in GONE for line in lines):
+    if any(line.name in made.solver.gone for line in lines):
         return "C16"
-    return "C22"
+    after = [one.args for one in said(become.control) if one.name == "require"]
+    if sorted(_plain(text) for text in after) == sorted(_plain(text) for text in requires):
+        return "C23"
+    return "C21" if len(requires) > 1 else "C22"
+
+
+def _row_of_lists(estate: Estate, made: Control, unit: Unit) -> str:
+    lines, become = made.solver.lines[unit], made.written[unit]
+    if any(one.name == "order" and " " in one.args.strip() for one in said(lines)):
+        return "X10"
+    if guide_form(made, unit) is not None:
+        return "C19"
+    if estate.wishes.style is Style.NATIVE and says(become.control, RECORD | {"satisfy"}) and unit not in made.solver.dead:
+        return "C20"
+    if not says(lines, {"satisfy"}) and _outer_any(made, unit):
+        return "X12"
+    return "C17"
+
+
+def _outer_any(made: Control, unit: Unit) -> bool:
+    """Whether an outer section's Satisfy Any holds in the section."""
+    states = (merged([made.solver.lines[u] for u in chain.units]) for chain in made.solver.ends[unit][:3])
+    return any(rules.satisfy == "any" for state in states for rules in state.values())
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def guide_form(made: Control, unit: Unit) -> Lines | None:
+    """What the upgrade guide makes of the pair that it calls "both criteria" written with Order allow,deny: 2.2 denies everybody there."""
+    lines = made.solver.own[unit]
+    if sorted(line.name for line in lines) != ["allow", "deny", "order", "require", "satisfy"]:
+        return None
+    state = merged([lines])[OTHERS]
+    if state.requires != ["valid-user"]:
+        return None
+    entries = [word for word in state.allows if word.lower() != "all"]
+    if state.order != "allow,deny" or [word.lower() for word in state.denies] != ["all"] or not entries or state.satisfy == "any":
+        return None
+    around = native.Surroundings(made.solver.old_modules)
+    by_host = native.hosts(Rules("allow,deny", entries))
+    return written(all_of([by_host, next(native.users(state.requires, around))]))
 
 
 def _unknown(text: str) -> bool:
@@ -59,17 +107,29 @@ def _unknown(text: str) -> bool:
 
 def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding | None:
     """What happens to the section, None where nothing does."""
-    written = made.written[unit]
+    become = made.written[unit]
+    guide = guide_form(made, unit) if number == "C19" and not estate.wishes.exact and estate.wishes.style is Style.NATIVE else None
+    if guide is not None:
+        return _as_the_guide(estate, made, unit, guide)
     edits = made.edits(estate, unit)
-    if written.failing:
-        evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in written.failing[:3])
-        opens = any(example is not None and example.after == 200 for _, example in written.failing)
-        risk = Risk.OPENS if opens else Risk.CLOSES
-        return Finding(number, unit.place, _message(made, unit, written) + "; no text of 2.4 was found that decides the same for everybody",
-                       "look at who gets in where the sections meet", risk, Safety.REVIEW if edits else Safety.MANUAL, edits, evidence)
+    if become.failing:
+        evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in become.failing[:3])
+        opens = any(example is not None and example.after == Verdict.GRANTED for _, example in become.failing)
+        return Finding(number, unit.place, _message(made, unit) + "; no text of 2.4 was found that decides the same for everybody",
+                       "look at who gets in where the sections meet", Risk.OPENS if opens else Risk.CLOSES,
+                       Safety.REVIEW if edits else Safety.MANUAL, edits, evidence)
     if not edits:
         return None
-    return Finding(number, unit.place, _message(made, unit, written), _remedy(written), Risk.BREAKS, Safety.SAFE, edits)
+    evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or "")) for chain, example in become.possible[:2])
+    return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
+
+
+def _as_the_guide(estate: Estate, made: Control, unit: Unit, guide: Lines) -> Finding:
+    edits = made.edits(estate, unit, Form(guide))
+    example = made.difference(unit, Form(guide))
+    return Finding("C19", unit.place, "the upgrade guide reads this pair as \"the host and a user\"; 2.2 itself denies everybody here, "
+                   "since Order allow,deny asks Deny last", "keep the guide's form if that was meant; --exact writes what 2.2 does", Risk.OPENS,
+                   Safety.REVIEW, edits, str(example) if example is not None else "")
 
 
 def _evidence(chain: Chain, example: str) -> str:
@@ -77,15 +137,15 @@ def _evidence(chain: Chain, example: str) -> str:
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 
 
-def _message(made: Control, unit: Unit, written: Written) -> str:
-    lines = made.solver.lines[unit]
+def _message(made: Control, unit: Unit) -> str:
+    lines, become = made.solver.lines[unit], made.written[unit]
     if says(lines, RECORD | {"satisfy"}):
-        if says(written.control, RECORD | {"satisfy"}):
-            return "Order, Allow, Deny and Satisfy need mod_access_compat, which merges sections otherwise than 2.2 did"
+        if says(become.control, RECORD | {"satisfy"}):
+            return "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections otherwise than 2.2 did"
         return "Order, Allow, Deny and Satisfy are Require in 2.4"
-    if any(line.name in GONE for line in lines):
-        return "the Authz...Authoritative directives are gone; Require lines are alternatives in 2.4, whatever module owns them"
-    return "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, and lines are alternatives"
+    if any(line.name in made.solver.gone for line in lines):
+        return "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, whatever module owns them"
+    return "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, lines are alternatives, words are exact"
 
 
 def _remedy(written: Written) -> str:

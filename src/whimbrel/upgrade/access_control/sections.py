@@ -30,9 +30,10 @@ _MATCHES: Final = frozenset({SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATC
 class Unit:
     """One section (or .htaccess file) that can take part in a request; compared by identity.
 
-    *statement* is the section's, None for a .htaccess file; *lines* are the statements directly in it that matter for access, conditional branches
-    opened; *others* are its AllowOverride lines.  *pattern* as httpd keeps it: a directory ends in ``/``; *folder* is that of a .htaccess file (with
-    a slash at its end).  *outer* is the section or file that a <Files> stands in.  *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.
+    *statement* is the section's, None for a .htaccess file; *lines* are the statements directly in it that matter for access, conditional
+    branches opened; *branch* are those that 2.4 alone executes; *overrides* are its AllowOverride lines.  *pattern* as httpd keeps it: a directory
+    ends in ``/``; *folder* is that of a .htaccess file (with a slash at its end).  *outer* is the section or file that a <Files> stands in.
+    *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.
     """
 
     kind: SectionKind
@@ -47,6 +48,7 @@ class Unit:
     proxy: bool = False
     unreadable: bool = False
     lines: list[Statement] = field(default_factory=list)
+    branch: list[Statement] = field(default_factory=list)
     overrides: list[Statement] = field(default_factory=list)
 
     @property
@@ -63,6 +65,16 @@ class Unit:
     def components(self) -> int:
         """The order of directories."""
         return 0 if self.pattern == "/" else self.pattern.count("/")
+
+    @property
+    def carried(self) -> bool:
+        """Whether its lines are those of 2.4 already, by words that 2.2 lacks or in a branch of their own: it is left as it is."""
+        return bool(self.branch) or any(_is_new(line) for line in self.lines)
+
+    @property
+    def new_lines(self) -> list[Statement]:
+        """What 2.4 executes of it as it stands."""
+        return [line for line in (*self.lines, *self.branch) if line.in_24 is not False]
 
     def layer(self, lines: tuple[Line, ...] | None = None) -> Layer:
         """The section as `access` takes it; with other *lines* where given."""
@@ -83,6 +95,19 @@ class Unit:
 
 def _below(prefix: str, url: str) -> bool:
     return url.startswith(prefix) and (prefix.endswith("/") or len(url) == len(prefix) or url[len(prefix)] == "/")
+
+
+_NEW_WORDS: Final = frozenset({"all", "ip", "host", "env", "method", "expr", "local", "not", "forward-dns", "internal-server-error", "dbm-group",
+                               "dbm-file-group"})
+_NEW_NAMES: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
+
+
+def _is_new(statement: Statement) -> bool:
+    if statement.name in _NEW_NAMES:
+        return True
+    if statement.name == "require":
+        return statement.args.partition(" ")[0].lower() in _NEW_WORDS
+    return statement.is_section and any(_is_new(child) for child in statement.children)
 
 
 def lines_of(statements: Iterable[Statement]) -> tuple[Line, ...]:
@@ -111,6 +136,17 @@ def opened(statements: Iterable[Statement]) -> Iterator[Statement]:
         if statement.name in _TRANSPARENT or statement.name == "include":
             yield from opened(statement.children)
         else:
+            yield statement
+
+
+def _branches(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements that 2.4 executes and 2.2 doesn't."""
+    for statement in statements:
+        if statement.in_24 is False or statement.name in _KINDS or statement.name == "<virtualhost":
+            continue
+        if statement.name in _TRANSPARENT or statement.name == "include":
+            yield from _branches(statement.children)
+        elif statement.in_22 is False:
             yield statement
 
 
@@ -143,6 +179,9 @@ def find(estate: Estate) -> Found:
 
 
 def _walk(estate: Estate, found: Found, statements: Iterable[Statement], server: Statement | None, unit: Unit | None) -> None:
+    statements = list(statements)
+    if unit is not None:
+        unit.branch += [statement for statement in _branches(statements) if relevant(statement)]
     for statement in opened(statements):
         name = statement.name
         if name == "<virtualhost":

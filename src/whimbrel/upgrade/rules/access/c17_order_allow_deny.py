@@ -1,4 +1,4 @@
-"""C17: Order, Allow, Deny and Satisfy become Require, each section by what it decides.  Document: documents/C17-order-allow-deny.md"""
+"""C17: Order, Allow, Deny and Satisfy are Require.  Document: documents/C17-order-allow-deny.md"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.upgrade.model import Finding, Rule
 
 
 def check(estate: Estate) -> Iterator[Finding]:
-    """Every section with Order, Allow, Deny or Satisfy."""
+    """All sections with Order, Allow, Deny or Satisfy."""
     yield from of_rule(estate, "C17")
 
 

@@ -1,0 +1,17 @@
+"""C16: Authz...Authoritative is gone.  Document: documents/C16-authz-authoritative.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """All sections with Authz...Authoritative and no Order, Allow, Deny."""
+    yield from of_rule(estate, "C16")
+
+
+RULE = Rule("C16", "authz-authoritative", "Authz...Authoritative is gone", check)

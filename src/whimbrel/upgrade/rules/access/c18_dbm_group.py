@@ -1,0 +1,17 @@
+"""C18: Require group of mod_authz_dbm is Require dbm-group.  Document: documents/C18-dbm-group.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """All sections whose groups stand in a database."""
+    yield from of_rule(estate, "C18")
+
+
+RULE = Rule("C18", "dbm-group", "Require group of mod_authz_dbm is Require dbm-group", check)

@@ -1,0 +1,17 @@
+"""C20: Order, Allow, Deny beside Require in one request.  Document: documents/C20-old-and-new-mixed.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """All sections that keep Order, Allow, Deny because no Require says the same, and those where both meet."""
+    yield from of_rule(estate, "C20")
+
+
+RULE = Rule("C20", "old-and-new-mixed", "Order, Allow, Deny beside Require in one request", check)

@@ -1,0 +1,17 @@
+"""C21: Several Require lines are alternatives.  Document: documents/C21-require-lines-are-alternatives.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """All sections whose Require lines belong to several modules."""
+    yield from of_rule(estate, "C21")
+
+
+RULE = Rule("C21", "require-lines-are-alternatives", "Several Require lines are alternatives", check)

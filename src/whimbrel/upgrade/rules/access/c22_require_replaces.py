@@ -1,0 +1,17 @@
+"""C22: A section's Require replaces the outer one.  Document: documents/C22-require-replaces.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """All sections whose Require lines are read otherwise where they meet outer ones."""
+    yield from of_rule(estate, "C22")
+
+
+RULE = Rule("C22", "require-replaces", "A section's Require replaces the outer one", check)

@@ -1,0 +1,17 @@
+"""C23: The words of Require are exact.  Document: documents/C23-require-forms.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """All sections whose Require lines are only spelt otherwise."""
+    yield from of_rule(estate, "C23")
+
+
+RULE = Rule("C23", "require-forms", "The words of Require are exact", check)

@@ -1,0 +1,17 @@
+"""C46: Checking users needs mod_authn_core.  Document: documents/C46-user-checks.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.notes import user_checks
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A finding for what 2.4 reads otherwise in password files and logins."""
+    yield from user_checks(estate)
+
+
+RULE = Rule("C46", "user-checks", "Checking users needs mod_authn_core", check)

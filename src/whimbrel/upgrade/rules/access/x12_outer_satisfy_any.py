@@ -1,0 +1,17 @@
+"""X12: An outer Satisfy Any reaches inner sections.  Document: documents/X12-outer-satisfy-any.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """All sections that an outer Satisfy Any reaches."""
+    yield from of_rule(estate, "X12")
+
+
+RULE = Rule("X12", "outer-satisfy-any", "An outer Satisfy Any reaches inner sections", check)

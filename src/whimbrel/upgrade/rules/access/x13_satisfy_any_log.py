@@ -1,0 +1,17 @@
+"""X13: Satisfy Any logs refusals of requests that are answered.  Document: documents/X13-satisfy-any-log.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.notes import satisfy_any_logs
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A finding for each section that keeps Satisfy Any."""
+    yield from satisfy_any_logs(estate)
+
+
+RULE = Rule("X13", "satisfy-any-log", "Satisfy Any logs refusals of requests that are answered", check)

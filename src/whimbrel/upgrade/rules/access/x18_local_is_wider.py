@@ -1,0 +1,17 @@
+"""X18: Allow from 127.0.0.1 is not Require local.  Document: documents/X18-local-is-wider.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.notes import loopback
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A finding for each section that admits the loopback address."""
+    yield from loopback(estate)
+
+
+RULE = Rule("X18", "local-is-wider", "Allow from 127.0.0.1 is not Require local", check)

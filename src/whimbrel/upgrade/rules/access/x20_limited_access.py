@@ -1,0 +1,17 @@
+"""X20: <Limit> and <LimitExcept> around access control.  Document: documents/X20-limited-access.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.notes import limited
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A finding for each <Limit> or <LimitExcept> that holds access control."""
+    yield from limited(estate)
+
+
+RULE = Rule("X20", "limited-access", "<Limit> and <LimitExcept> around access control", check)

@@ -1,0 +1,17 @@
+"""X21: Allow from env= is Require env.  Document: documents/X21-allow-env.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.notes import by_environment
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A finding for each section with env= in its lists."""
+    yield from by_environment(estate)
+
+
+RULE = Rule("X21", "allow-env", "Allow from env= is Require env", check)

@@ -1,0 +1,17 @@
+"""X22: .htaccess files need all of this too.  Document: documents/X22-htaccess-access.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.notes import htaccess_files
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A finding for each .htaccess file that one version refuses and the other reads."""
+    yield from htaccess_files(estate)
+
+
+RULE = Rule("X22", "htaccess-access", ".htaccess files need all of this too", check)
