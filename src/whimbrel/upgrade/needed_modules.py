@@ -1,0 +1,258 @@
+"""Which modules the text needs under 2.4 and doesn't load: by its directives, by providers that it names, by what modules need of each other.
+
+Only what the text shows is asked for.  What 2.2 had compiled in is seen where a directive works without its LoadModule line; in .htaccess files
+a directive without its module stays the error that it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from whimbrel.catalogue import ModuleRow, catalogue
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.loading import BUILT_IN, Loading, loading
+from whimbrel.upgrade.model import Finding, Risk, Safety
+
+CORE: Final = frozenset({"core_module", "so_module", "http_module", "watchdog_module"})
+COMPILED: Final = frozenset({
+    "authn_file_module", "authz_host_module", "authz_groupfile_module", "authz_user_module", "auth_basic_module", "include_module", "filter_module",
+    "log_config_module", "env_module", "setenvif_module", "mime_module", "status_module", "autoindex_module", "asis_module", "cgi_module",
+    "negotiation_module", "dir_module", "actions_module", "userdir_module", "alias_module",
+})
+"""What a 2.2 that was built without options has compiled in."""
+_WEAK: Final = frozenset({"headers_module", *BUILT_IN})
+"""Modules whose directives prove nothing: rules write them, or distributors compile them in."""
+
+_REQUIRE: Final = {
+    "all": "authz_core", "env": "authz_core", "method": "authz_core", "expr": "authz_core", "ip": "authz_host", "host": "authz_host",
+    "local": "authz_host", "forward-dns": "authz_host", "user": "authz_user", "valid-user": "authz_user", "group": "authz_groupfile",
+    "file-owner": "authz_owner", "file-group": "authz_owner", "dbm-group": "authz_dbm", "dbm-file-group": "authz_dbm", "dbd-group": "authz_dbd",
+    "dbd-login": "authz_dbd", "dbd-logout": "authz_dbd", "ldap-user": "authnz_ldap", "ldap-group": "authnz_ldap", "ldap-dn": "authnz_ldap",
+    "ldap-attribute": "authnz_ldap", "ldap-filter": "authnz_ldap", "ldap-search": "authnz_ldap",
+}
+_PASSWORDS: Final = {"file": "authn_file", "dbm": "authn_dbm", "dbd": "authn_dbd", "anon": "authn_anon", "ldap": "authnz_ldap", "socache": "authn_socache"}
+_TYPES: Final = {"basic": "auth_basic", "digest": "auth_digest", "form": "auth_form"}
+_HANDLERS: Final = {
+    "server-status": "status", "server-info": "info", "cgi-script": "cgi", "send-as-is": "asis", "imap-file": "imagemap", "server-parsed": "include",
+    "ldap-status": "ldap", "balancer-manager": "proxy_balancer", "includes": "include", "deflate": "deflate", "inflate": "deflate",
+    "substitute": "substitute",
+}
+_HANDLER_LINES: Final = frozenset({"sethandler", "addhandler", "setoutputfilter", "addoutputfilter", "setinputfilter", "addinputfilter"})
+_ALSO: Final = {"proxy_balancer_module": ("slotmem_shm_module",), "authnz_ldap_module": ("ldap_module",), "file_group": ("authz_groupfile_module",)}
+_LBMETHOD: Final = re.compile(r"\blbmethod=(\w+)", re.IGNORECASE)
+_BALANCER: Final = re.compile(r"\bbalancer://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One module that must be loaded: *row* of the table of changes, *why* in words, *line* that shows it (None: every 2.4 needs it)."""
+
+    identifier: str
+    row: str
+    why: str
+    line: Statement | None = None
+
+
+def needs(estate: Estate) -> list[Need]:
+    """What is missing, modules that others need in front of these; worked out once."""
+    known = estate.memo.get("needs")
+    if isinstance(known, list):
+        return known
+    state = loading(estate)
+    found: dict[str, Need] = {}
+    if any(file.role is Role.MAIN for file in estate.files.values()):
+        for need in _Search(estate, state).all():
+            if need.identifier not in state.new and not state.built_in(need.identifier):
+                found.setdefault(need.identifier, need)
+    made = estate.memo["needs"] = _ordered(found)
+    return made
+
+
+def _ordered(found: dict[str, Need]) -> list[Need]:
+    """Each module behind the one it can't be loaded without."""
+    out: dict[str, Need] = {}
+    for need in found.values():
+        before = _row(need.identifier).needs
+        if before in found:
+            out.setdefault(before, found[before])
+        out.setdefault(need.identifier, need)
+    return list(out.values())
+
+
+def _row(identifier: str) -> ModuleRow:
+    row = catalogue("2.4").module(identifier)
+    assert row is not None, identifier
+    return row
+
+
+class _Search:
+    def __init__(self, estate: Estate, state: Loading) -> None:
+        self.estate, self.state = estate, state
+        self.old, self.new = catalogue("2.2"), catalogue("2.4")
+        self.of_source = {row.source: row.identifier for row in self.new.modules}
+        self.of_old_source = {row.source: row.identifier for row in self.old.modules}
+        self.kinds = {row.identifier: row.kind for row in self.new.modules}
+        self.owners: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self.compiled = False
+        self.threads: str = ""
+
+    def all(self) -> Iterator[Need]:
+        """Every need, those that are met too."""
+        found = list(self._of_statements())
+        yield self._mpm()
+        yield Need("authz_core_module", "C05", "2.4 decides about access with it")
+        yield Need("unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it")
+        yield from found
+        if self.compiled:
+            yield Need("dir_module", "C04", "2.2 had it compiled in: it appends slashes and answers for folders")
+            yield Need("mime_module", "C04", "2.2 had it compiled in: it gives files their types")
+        for identifier in [*self.state.new, *(need.identifier for need in found)]:
+            for other in _ALSO.get(identifier, ()):
+                yield Need(other, "C03" if other.startswith("slotmem") else "C04", f"{_file(identifier)} needs it")
+
+    # directives ----------------------------------------------------------------------------------
+    def _of_statements(self) -> Iterator[Need]:
+        for statement in self.estate.everything():
+            if statement.in_24 is False or not self._wanted(statement):
+                continue
+            owners = self.owners.get(statement.name)
+            if owners is None:
+                owners = self.owners[statement.name] = self._owners(statement.name)
+            if owners[1]:
+                yield from self._of_directive(statement, *owners)
+            if not statement.is_section or statement.name == "<proxy":
+                yield from self._of_words(statement)
+
+    def _wanted(self, statement: Statement) -> bool:
+        """Whether 2.4 executes it, or should: <IfModule> asks for a module that another line may bring."""
+        if statement.in_24:
+            return True
+        for section in statement.enclosing("<ifmodule"):
+            name = section.args.strip()
+            identifier = self.of_source.get(name, name)
+            if name[:1] != "!" and identifier not in self.state.new and not (identifier in COMPILED and not self.state.lines):
+                return False
+        return statement.file.role is not Role.FRAGMENT
+
+    def _owners(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The modules of 2.2 and 2.4 that have the directive; none where 2.4's core has it, or an MPM."""
+        new = tuple(self.of_source[row.source] for row in self.new.find(name) if row.source in self.of_source)
+        old = tuple(self.of_old_source.get(row.source, "core_module") for row in self.old.find(name))
+        if any(identifier in CORE for identifier in new):
+            return old, ()
+        return old, tuple(identifier for identifier in new if self.kinds[identifier] != "mpm")
+
+    def _of_directive(self, statement: Statement, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[Need]:
+        if any(identifier in self.state.new for identifier in new):
+            return
+        had = any(identifier in self.state.old or self.kinds.get(identifier) == "mpm" for identifier in old)
+        if old and not had:
+            if statement.file.role is not Role.MAIN or statement.in_22 is False:
+                return
+            self.compiled = self.compiled or new[0] in COMPILED - _WEAK
+        new = tuple(i for i in new if i in old) or new
+        where = statement.node.name if not statement.is_section else f"<{statement.node.name}>"
+        yield Need(new[0], _row_of(new[0]), f"{where} is its directive", statement)
+
+    # words ---------------------------------------------------------------------------------------
+    def _of_words(self, line: Statement) -> Iterator[Need]:
+        name = line.name
+        if name == "require":
+            yield from self._named(line, _REQUIRE, [_required(line.args)], "Require")
+        elif name in ("authbasicprovider", "authdigestprovider", "authformprovider"):
+            yield from self._named(line, _PASSWORDS, line.words(), line.node.name)
+        elif name == "authtype":
+            yield from self._named(line, _TYPES, [line.args.strip().strip('"')], "AuthType")
+        elif name in ("sslsessioncache", "sslstaplingcache", "authnsocache", "cachesocache"):
+            yield from self._cache(line)
+        elif name in ("proxypass", "proxypassmatch", "proxyset", "balancermember", "<proxy"):
+            yield from self._balancer(line)
+        elif name in _HANDLER_LINES and not self.state.lines:
+            yield from self._named(line, _HANDLERS, [word for part in line.words() for word in part.split(";")], line.node.name)
+        elif name in ("threadsperchild", "minsparethreads", "maxsparethreads", "threadlimit"):
+            self.threads = self.threads or ("" if _asks_for_mpm(line) else line.node.name)
+
+    def _named(self, line: Statement, table: dict[str, str], words: list[str], what: str) -> Iterator[Need]:
+        for word in words:
+            module = table.get(word if what == "Require" else word.lower())
+            if module is not None:
+                yield Need(f"{module}_module", _row_of(f"{module}_module"), f"`{what} {word}` is its", line)
+                if word == "file-group":
+                    yield Need("authz_groupfile_module", "C04", "`Require file-group` looks into its groups", line)
+
+    def _cache(self, line: Statement) -> Iterator[Need]:
+        kind = getword(line.args)[0].partition(":")[0].lower()
+        identifier = f"socache_{kind}_module"
+        if self.new.module(identifier) is not None:
+            yield Need(identifier, "C05", f"`{line.node.name} {kind}` keeps its entries there", line)
+
+    def _balancer(self, line: Statement) -> Iterator[Need]:
+        methods = [found.lower() for found in _LBMETHOD.findall(line.args)]
+        for method in methods:
+            identifier = f"lbmethod_{method}_module"
+            if self.new.module(identifier) is not None:
+                yield Need(identifier, "C03", f"`lbmethod={method}` is a module of its own", line)
+        if not methods and _BALANCER.search(line.args) and "proxy_balancer_module" in self.state.new:
+            yield Need("lbmethod_byrequests_module", "C03", "a balancer without lbmethod counts requests, with a module of its own", line)
+
+    # the MPM -------------------------------------------------------------------------------------
+    def _mpm(self) -> Need:
+        for row in self.new.modules:
+            if row.kind == "mpm" and row.identifier in self.state.new:
+                return Need(row.identifier, "C05", "")
+        tests = {s.args.strip().lower() for s in self.estate.named("<ifmodule", dead=True)}
+        if self.threads:
+            return Need("mpm_worker_module", "C05", f"2.4 loads its MPM; {self.threads} is for processes with threads")
+        if {"cgid_module"} <= self.state.new and "cgi_module" not in self.state.new:
+            return Need("mpm_worker_module", "C05", "2.4 loads its MPM; mod_cgid goes with processes that have threads")
+        for mpm in ("worker", "event"):
+            own = {f"{mpm}.c", f"mpm_{mpm}_module"}
+            if tests & own and not tests & {"prefork.c", "mpm_prefork_module"} | tests & ({"event.c"} if mpm == "worker" else set()):
+                return Need(f"mpm_{mpm}_module", "C05", f"2.4 loads its MPM; the text only has limits for {mpm}")
+        return Need("mpm_prefork_module", "C05", "2.4 loads its MPM, and prefork is what 2.2 had compiled in unless it was told otherwise")
+
+
+def _asks_for_mpm(line: Statement) -> bool:
+    return any(re.fullmatch(r"!?(?:\w+\.c|mpm_\w+)", s.args.strip()) and "mod_" not in s.args for s in line.enclosing("<ifmodule"))
+
+
+def _required(args: str) -> str:
+    word, at = getword(args)
+    return getword(args, at)[0] if word.lower() == "not" else word
+
+
+def _row_of(identifier: str) -> str:
+    """The row of the table of changes that speaks about a missing module."""
+    if identifier.startswith("lbmethod_") or identifier.startswith("slotmem_"):
+        return "C03"
+    if identifier == "cache_disk_module":
+        return "C02"
+    return "C04" if catalogue("2.2").module(identifier) is not None else "C05"
+
+
+def _file(identifier: str) -> str:
+    return _row(identifier).file
+
+
+def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
+    """The findings of the rule *number*: one for each missing module."""
+    state = loading(estate)
+    for need in needs(estate):
+        if need.row != number:
+            continue
+        row = _row(need.identifier)
+        made = state.insertion(row)
+        if made is None:
+            continue
+        at, edit = made
+        place = need.line.place if need.line is not None else at.place
+        finding = Finding(
+            number, place, f"{row.file} is not loaded: {need.why}", f"load it: `{state.line(need.identifier).strip()}`", Risk.BREAKS, Safety.SAFE, (edit,))
+        if state.debian:
+            name = row.file.removeprefix("mod_")
+            finding = replace(finding, remedy=f"load it: `a2enmod {name}`, or the line that was put before the Include of the other modules")
+        yield finding

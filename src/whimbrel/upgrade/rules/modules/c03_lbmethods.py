@@ -1,0 +1,17 @@
+"""C03: the methods of balancers are modules of their own.  Document: documents/C03-lbmethods.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.needed_modules import of_rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every lbmethod in use whose module is not loaded, and the shared memory that balancers need."""
+    yield from of_rule(estate, "C03")
+
+
+RULE = Rule("C03", "lbmethods", "lbmethods are modules, and balancers need shared memory", check, order=10)

@@ -1,0 +1,32 @@
+"""C05: modules that are gone and modules that old configurations need.  Document: documents/C05-new-and-gone.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.needed_modules import of_rule
+
+GONE: Final = {
+    "authn_default_module": "mod_authn_core refuses whom nobody knows",
+    "authz_default_module": "mod_authz_core denies what nobody granted",
+    "authn_alias_module": "AuthnProviderAlias belongs to mod_authn_core",
+    "mem_cache_module": "mod_cache_socache keeps answers in shared memory",
+    "example_module": "it was an example for programmers",
+}
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """LoadModule lines of modules that 2.4 doesn't have, then what every configuration needs now."""
+    for line in estate.named("loadmodule"):
+        name = "".join(line.words()[:1])
+        if name in GONE:
+            yield Finding("C05", line.place, f"mod_{name.removesuffix('_module')} is gone: {GONE[name]}", "remove the line", Risk.BREAKS,
+                          Safety.SAFE, swap(estate, line))
+    yield from of_rule(estate, "C05")
+
+
+RULE = Rule("C05", "new-and-gone", "Modules that are gone, and new ones that are needed", check, order=10)

@@ -1,0 +1,17 @@
+"""C45: User and Group are mod_unixd's.  Document: documents/C45-unixd.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.needed_modules import of_rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """mod_unixd where no line loads it and the binary isn't known to have it."""
+    yield from of_rule(estate, "C45")
+
+
+RULE = Rule("C45", "unixd", "User and Group need mod_unixd", check, order=10)
