@@ -69,7 +69,7 @@ def done_http2(output: str, case: Case) -> tuple[int, float, float]:
 
 def percentile(output: str, which: str) -> float:
     """The latency of wrk's line ``99%    1.25ms``."""
-    match = re.search(rf"^\s+{which}%\s+(\S+)$", output, re.M)
+    match = re.search(rf"^\s+{which}%\s+(\S+)\s*$", output, re.M)
     assert match is not None, output
     return milliseconds(match[1])
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from whimbrel.http.headers import Pair
 from whimbrel.octets import raw
 
+LAST_CHUNK: Final = b"0\r\n\r\n"
 _NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _LOOSE_NAME = re.compile(r"[!-~\x80-\xff]+")
@@ -29,7 +31,7 @@ def chunked(pieces: Iterable[bytes]) -> Iterable[bytes]:
     for piece in pieces:
         if piece:
             yield chunk(piece)
-    yield b"0\r\n\r\n"
+    yield LAST_CHUNK
 
 
 def bad_header(pairs: Iterable[Pair], *, strict: bool = True) -> tuple[str, str, str] | None:

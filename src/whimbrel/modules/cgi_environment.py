@@ -54,6 +54,9 @@ async def add_cgi_vars(r: Any) -> None:
 
 def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
     """Set the variables of *over* in *env*; a name that is there in another spelling keeps it."""
+    if getattr(env, "folded", False):
+        env.update(over)
+        return
     spelled = {name.upper(): name for name in env}
     for name, value in over.items():
         env[spelled.setdefault(name.upper(), name)] = value

@@ -178,7 +178,7 @@ def plain(head: Head) -> bool:
 def _keepable(r: Request, answer: Answer) -> bool:
     if not r.keep or r.connection.ending or r.method_number != 0 or r.assbackwards:
         return False
-    if answer.stream is not None or answer.framing is not Framing.LENGTH:
+    if answer.stream is not None or answer.framing is Framing.CLOSE:
         return False
     if r.body_in.length != 0 or not all(isinstance(part, bytes) for part in answer.parts):
         return False

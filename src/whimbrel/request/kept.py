@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink
 from whimbrel.http.head import Head
+from whimbrel.http.response import LAST_CHUNK, chunk
 from whimbrel.octets import raw
-from whimbrel.request.answer import DATE_BYTES, Answer
+from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.files import Dependency, still_holds
 from whimbrel.request.log import LogLine
 from whimbrel.request.raw_head import RawHead
@@ -56,7 +57,8 @@ class Kept:
 
     __slots__ = (
         "adders", "after", "before", "body", "checked", "client", "close", "data", "date", "events", "head", "head_size", "limit", "line_client",
-        "line_second", "lines", "moved", "moving", "notes", "recent", "recent_second", "request", "size", "slot", "steady", "turn", "writers",
+        "line_second", "lines", "moved", "moving", "notes", "payload", "recent", "recent_second", "request", "size", "slot",
+        "steady", "turn", "writers",
     )
 
     def __init__(self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...]) -> None:
@@ -64,6 +66,7 @@ class Kept:
         self.request = r
         self.head: Head | RawHead = head
         self.before, self.after, self.body = answer.before, answer.after, body
+        self.payload = chunk(body) + LAST_CHUNK if answer.framing is Framing.CHUNKED else body  # as HTTP/1 sends it
         self.moving = _moving(r, answer.after)
         self.slot = _slot(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
         self.close = answer.close
@@ -97,10 +100,10 @@ class Kept:
         self.renew(date, now)
         if self.slot is None:
             if date != self.date or not self.data:
-                self.date, self.data = date, b"%b%b%b%b" % (self.before, date, self.after, self.body)
+                self.date, self.data = date, b"%b%b%b%b" % (self.before, date, self.after, self.payload)
             return self.data
         first, second, maximum = self.slot
-        return b"%b%b%b%d%b%b" % (self.before, date, first, maximum - connection.served, second, self.body)
+        return b"%b%b%b%d%b%b" % (self.before, date, first, maximum - connection.served, second, self.payload)
 
     def renew(self, date: bytes, now: float) -> None:
         """Make the texts in `after` anew that go with the clock."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from whimbrel.expr import compile as compiled
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
-from whimbrel.expr.library import OUTSIDE, Function
+from whimbrel.expr.library import ENVIRONMENT, OUTSIDE, Function
 from whimbrel.expr.ssi import Condition, SsiError
 from whimbrel.modules.mod_include.document import Element
 from whimbrel.modules.mod_include.page import Page
@@ -33,7 +33,7 @@ def _variable(e: Evaluation, name: str) -> str | None:
     return view.page.variable(name) if isinstance(view, PageView) else None
 
 
-_OWN: Final[dict[tuple[str, str], Any]] = {("expr_function", "v"): Function(_variable, frozenset({OUTSIDE}))}
+_OWN: Final[dict[tuple[str, str], Any]] = {("expr_function", "v"): Function(_variable, frozenset({ENVIRONMENT}))}
 
 
 async def start(page: Page, element: Element) -> None:
@@ -115,6 +115,8 @@ def _modern(page: Page, text: str) -> bool | None:
         page.log(f'Could not parse expr "{text}" in {name}: {problem.reason}', "AH01337")
         return None
     before = page.found if page.found is not None else NOTHING_YET
+    if OUTSIDE in condition.reads:
+        page.r.outside()
     evaluation = Evaluation(PageView(page), before)
     try:
         result = condition.test(evaluation)

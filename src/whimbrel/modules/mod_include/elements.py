@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.http.url import escape_html
+from whimbrel.modules.cgi_environment import overlap
 from whimbrel.modules.mod_include import conditions, including
 from whimbrel.modules.mod_include.document import Element
 from whimbrel.modules.mod_include.page import LAZY, Page
@@ -104,20 +105,11 @@ def assign(page: Page, element: Element) -> None:
             recoded = _recoded(page, "set", page.substituted(_decoded_22(page, value)), decoding, encoding)
             if recoded is None:
                 return
-            _store(page, variable, recoded)
+            overlap(page.r.env, {variable: recoded})
 
 
 def _decoded_22(page: Page, value: str) -> str:
     return decode_entities(value) if page.old else value
-
-
-def _store(page: Page, variable: str, value: str) -> None:
-    """Set a variable; a name that is there in another case keeps its spelling, as in APR's tables."""
-    env = page.r.env
-    if variable not in env:
-        low = variable.lower()
-        variable = next((name for name in env if name.lower() == low), variable)
-    env[variable] = value
 
 
 def configure(page: Page, element: Element) -> None:

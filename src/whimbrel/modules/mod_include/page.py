@@ -16,8 +16,10 @@ from whimbrel.modules.cgi_environment import add_cgi_vars, add_common_vars, over
 from whimbrel.modules.mod_include.document import Element, Fault, Piece
 from whimbrel.modules.mod_include.settings import IncludeFolder
 from whimbrel.modules.mod_include.texts import escape_shell, formatted_time
+from whimbrel.modules.mod_include.variables import Clock, Variables
 from whimbrel.octets import raw
 from whimbrel.regex import Found, Regex
+from whimbrel.request.drive import drive
 
 
 class _Lazy(str):
@@ -117,10 +119,32 @@ class Page:
         if NESTED in r.notes and r.main is not None:
             r.env, r.info = r.main.env, r.main.info
             return
+        if r.path_info and r.path_info.startswith("/"):
+            await self._with_path(r)
+        else:
+            r.env = Variables(r, r.env, self._provided)
+
+    async def _with_path(self, r: Any) -> None:
+        """A path behind the document's: what it stands for is asked of a sub-request, at once."""
         add_common_vars(r)
         await add_cgi_vars(r)
-        found = dict.fromkeys(("DATE_LOCAL", "DATE_GMT", "LAST_MODIFIED"), LAZY)
-        own: dict[str, str] = {**found, "DOCUMENT_URI": r.uri}
+        overlap(r.env, self._own())
+        r.outside()
+
+    def _provided(self, table: dict[str, str]) -> None:
+        """Add what programs see, and the document's own variables."""
+        r = self.r
+        kept, r.env = r.env, table
+        try:
+            add_common_vars(r)
+            drive(add_cgi_vars(r))
+        finally:
+            r.env = kept
+        overlap(table, self._own())
+
+    def _own(self) -> dict[str, str]:
+        r = self.r
+        own: dict[str, str] = {**dict.fromkeys(("DATE_LOCAL", "DATE_GMT", "LAST_MODIFIED"), LAZY), "DOCUMENT_URI": r.uri}
         if not self.old:
             own["DOCUMENT_ARGS"] = r.args or ""
         if r.path_info:
@@ -129,14 +153,18 @@ class Page:
         own["DOCUMENT_NAME"] = r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
         if r.args is not None:
             own["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
-        overlap(r.env, own)
+        return own
 
     def variable(self, name: str) -> str | None:
         """The value of a variable, ``0`` to ``9`` being groups of the last match; None for none."""
         if len(name) == 1 and name.isdigit():
             return self._group(int(name))
         value = entry(self.r.env, name)
-        return self.lazy(name) if value is LAZY else value
+        if value is LAZY:
+            value = self.lazy(name)
+            if type(value) is Clock:
+                self.r.outside()
+        return value
 
     def lazy(self, name: str) -> str:
         """The value of a variable that is worked out when it is asked for."""
@@ -148,8 +176,7 @@ class Page:
                 return pwd.getpwuid(r.info.st_uid if r.info is not None else 0).pw_name
             except KeyError:
                 return "<unknown>"
-        r.outside()
-        return formatted_time(r.time, self.time_format, gmt=upper == "DATE_GMT")
+        return Clock(formatted_time(r.time, self.time_format, gmt=upper == "DATE_GMT"))
 
     def _group(self, number: int) -> str | None:
         name = self.r.filename
