@@ -16,6 +16,7 @@ from whimbrel.http.head import Head
 from whimbrel.registry.methods import Methods
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import BodyError, RequestBody
+from whimbrel.request.books import KeptAnswers
 from whimbrel.server.protocol import HttpProtocol
 from whimbrel.server.service import Service
 
@@ -63,7 +64,8 @@ class Said(Answer):
     """An answer with a body of bytes."""
 
     def __init__(self, body: bytes, *, close: bool = False, stream: Any = None, framing: Framing = Framing.LENGTH) -> None:
-        super().__init__(None, b"[", b"]", [body], stream, close=close, framing=framing)  # type: ignore[arg-type]
+        request: Any = types.SimpleNamespace(status=200)
+        super().__init__(request, b"[", b"]", [body], stream, close=close, framing=framing)
         self.counted: list[int] = []
 
     def head(self, date: bytes) -> bytes:
@@ -80,7 +82,12 @@ class Told:
         self.handler = handler
         self.main = Server()
         self.main.record(CoreServer).keep_alive_timeout = 1.0
-        self.configuration = types.SimpleNamespace(servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods())
+        self.kept = KeptAnswers()
+        self.configuration = types.SimpleNamespace(
+            servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods(), provider=self.provider)
+
+    def provider(self, group: str, name: str) -> None:
+        """No module is loaded: nobody provides anything."""
 
     def quick(self, connection: Any, head: bytes) -> None:
         return None
