@@ -1,0 +1,21 @@
+"""C25: listings take titles and descriptions from .xhtml files too.  Document: documents/C25-xhtml-titles.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Lines that ask for titles at all."""
+    for line in estate.named("indexoptions"):
+        if any(word.lower().lstrip("+") == "scanhtmltitles" for word in line.words()):
+            yield Finding(
+                "C25", line.place, "listings show the titles of .xhtml files as well, which 2.2 left without description",
+                "nothing, unless the column must stay empty: then give such files an AddDescription", Risk.COSMETIC,
+            )
+
+
+RULE = Rule("C25", "xhtml-titles", "Listings show the titles of .xhtml files", check)

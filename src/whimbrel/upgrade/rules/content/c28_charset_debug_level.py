@@ -1,0 +1,17 @@
+"""C28: CharsetOptions DebugLevel=N is gone.  Document: documents/C28-charset-debug-level.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.rules.content.debug_level import findings
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every CharsetOptions line with a DebugLevel."""
+    return findings(estate, "C28", "charsetoptions", "charset_lite")
+
+
+RULE = Rule("C28", "charset-debug-level", "CharsetOptions has no DebugLevel", check)

@@ -1,0 +1,30 @@
+"""C30: mod_deflate leaves small bodies alone.  Document: documents/C30-deflate-small.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule
+
+FILTERS = ("setoutputfilter", "addoutputfilter", "addoutputfilterbytype", "filterprovider")
+
+
+def compresses(line: Statement) -> bool:
+    """Whether a filter line names DEFLATE."""
+    words = line.words()[1:2] if line.name == "filterprovider" else line.words()[:1]
+    return any("DEFLATE" in word.upper().split(";") for word in words)
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The first line that compresses anything: nothing can be written against it."""
+    lines = sorted((line for line in estate.named(*FILTERS) if compresses(line)), key=lambda line: (line.place.path, line.place.line))
+    for line in islice(lines, 1):
+        yield Finding(
+            "C30", line.place, "bodies of 68 bytes or less are sent as they are, without Vary: compressed they would be larger",
+            "nothing: clients that accept gzip accept the plain body too", Risk.COSMETIC,
+        )
+
+
+RULE = Rule("C30", "deflate-small", "Small bodies are not compressed", check)

@@ -1,0 +1,17 @@
+"""C32: ExtFilterOptions DebugLevel=N is gone.  Document: documents/C32-ext-filter-debug-level.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.rules.content.debug_level import findings
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every ExtFilterOptions line with a DebugLevel."""
+    return findings(estate, "C32", "extfilteroptions", "ext_filter")
+
+
+RULE = Rule("C32", "ext-filter-debug-level", "ExtFilterOptions has no DebugLevel", check)

@@ -1,0 +1,85 @@
+"""C33: FilterProvider takes an expression.  Document: documents/C33-filter-provider.md"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import change, quoted, reads_back
+
+SAFE_NAME: Final = re.compile(r"[\w-]+\Z", re.ASCII)
+NUMBERS: Final = (("<=", "-le"), (">=", "-ge"), ("<", "-lt"), (">", "-gt"), ("=", "-eq"))
+_DELIMITERS: Final = "#|!,"
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every line in the four words of 2.2: filter, provider, what to look at, what it must be."""
+    for line in estate.named("filterprovider"):
+        words = line.words()
+        if len(words) != 4:
+            continue
+        condition = expression(words[2], words[3])
+        message = "FilterProvider takes an expression: 2.4 does not start with the old condition"
+        if condition is None or not reads_back(condition):
+            yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
+        else:
+            args = " ".join((quoted(words[0]), quoted(words[1]), '"' + quoted(condition).strip('"') + '"'))
+            yield Finding("C33", line.place, message, f"say it as an expression: {condition}", Risk.BREAKS, Safety.SAFE, change(estate, line, args))
+
+
+def expression(what: str, match: str) -> str | None:
+    """The condition of 2.2 as an expression, None where it has none.
+
+    2.2 compares without regard to case; what isn't there matches nothing, and so everything that begins with ``!``.
+    """
+    variable = _variable(what)
+    negated = match.startswith("!")
+    test = _test(variable, match[negated:]) if variable else None
+    if test is None:
+        return None
+    return f"!({test})" if negated else test
+
+
+def _variable(what: str) -> str:
+    """The variable of 2.4 that has what 2.2 looked at; "" where there is none."""
+    kind, equals, name = what.partition("=")
+    if what.lower().startswith("handler"):
+        return "%{HANDLER}"
+    if not equals:
+        kind, name = "resp", what
+    if not SAFE_NAME.match(name):
+        return ""
+    if kind.lower() == "resp" and name.lower() == "content-type":
+        return "%{CONTENT_TYPE}"
+    return {"resp": f"%{{resp:{name}}}", "req": f"%{{req:{name}}}", "env": f"%{{env:{name}}}"}.get(kind.lower(), "")
+
+
+def _test(variable: str, match: str) -> str | None:
+    for sign, operator in NUMBERS:
+        if match.startswith(sign):
+            number = re.match(r"\s*[+-]?\d+", match[len(sign):])
+            return f"-n {variable} && {variable} {operator} {int(number[0]) if number else 0}"
+    if match.startswith("*"):
+        return f"-n {variable}"
+    if match.startswith("/"):
+        body, _, flags = match[1:].rpartition("/")
+        return _regex(variable, body, "i" if "i" in flags else "") if body else None
+    if match.startswith("$"):
+        return _regex(variable, _literal(match[1:]), "i") if match[1:] else None
+    return _regex(variable, f"^{_literal(match)}$", "i") if match else None
+
+
+def _regex(variable: str, pattern: str, flags: str) -> str | None:
+    delimiter = next((c for c in _DELIMITERS if c not in pattern), None)
+    return f"{variable} =~ m{delimiter}{pattern}{delimiter}{flags}" if delimiter is not None else None
+
+
+def _literal(text: str) -> str:
+    """A pattern for *text* itself, without backslashes, which would have to be doubled."""
+    return "".join(f"[{c}]" if c in ".+*?()[]{}|$" else f"\\{c}" if c in "^\\" else c for c in text)
+
+
+RULE = Rule("C33", "filter-provider", "FilterProvider takes an expression", check)

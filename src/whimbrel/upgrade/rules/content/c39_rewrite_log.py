@@ -1,0 +1,36 @@
+"""C39: RewriteLog and RewriteLogLevel are LogLevel rewrite:traceN.  Document: documents/C39-rewrite-log.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import drop, server_of
+from whimbrel.upgrade.rules.log_levels import instead
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every line of either name; the last level of a server that has a log becomes its LogLevel."""
+    logs = {server_of(line) for line in estate.named("rewritelog")}
+    for line in estate.named("rewritelog"):
+        yield Finding(
+            "C39", line.place, "RewriteLog is gone: 2.4 does not start with it", "take it away; what mod_rewrite says stands in the error log",
+            Risk.BREAKS, Safety.SAFE, drop(estate, line),
+        )
+    last = {server_of(line): line for line in estate.named("rewriteloglevel")}
+    for line in estate.named("rewriteloglevel"):
+        wanted = _level(line) if last[server_of(line)] is line and server_of(line) in logs else 0
+        yield Finding(
+            "C39", line.place, "RewriteLogLevel is gone: 2.4 does not start with it",
+            "say LogLevel rewrite:traceN, from trace1 to trace8; the messages stand in the error log", Risk.BREAKS, Safety.SAFE,
+            instead(estate, line, "rewrite", wanted),
+        )
+
+
+def _level(line: Statement) -> int:
+    word = (line.words() or ["0"])[0]
+    return int(word) if word.isdecimal() else 0
+
+
+RULE = Rule("C39", "rewrite-log", "RewriteLog and RewriteLogLevel are LogLevel rewrite:traceN", check)

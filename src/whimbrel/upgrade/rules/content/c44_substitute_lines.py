@@ -1,0 +1,33 @@
+"""C44: mod_substitute refuses lines of a megabyte.  Document: documents/C44-substitute-lines.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import below, in_24, same_place, scope_of
+
+WANTED = "SubstituteMaxLineLength 1g"
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The last Substitute of each place that has no limit of its own."""
+    last: dict[object, Statement] = {}
+    for line in estate.named("substitute"):
+        last[_key(line)] = line
+    limits = list(in_24(estate, "substitutemaxlinelength"))
+    for line in last.values():
+        if not any(same_place(line, limit) for limit in limits):
+            yield Finding(
+                "C44", line.place, "2.4 answers 500 (AH01328) when a line of 1048576 bytes or more comes through Substitute; 2.2 knew no limit",
+                f"{WANTED}, or less where memory matters", Risk.CHANGES, Safety.SAFE, below(estate, line, [WANTED]),
+            )
+
+
+def _key(line: Statement) -> object:
+    scope = scope_of(line)
+    return scope if scope is not None else (line.file.role is Role.MAIN, line.file.folder or line.file.role)
+
+
+RULE = Rule("C44", "substitute-lines", "Substitute takes lines of up to a megabyte", check)

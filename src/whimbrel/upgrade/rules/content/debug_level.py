@@ -1,0 +1,40 @@
+"""The option DebugLevel=N that two modules of 2.2 had, and LogLevel in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rules.helping import change, quoted
+from whimbrel.upgrade.rules.log_levels import beside, instead
+
+OPTION = "debuglevel="
+
+
+def findings(estate: Estate, rule: str, directive: str, module: str) -> Iterator[Finding]:
+    """The lines called *directive* with the option, which 2.4 refuses."""
+    for line in estate.named(directive):
+        words = line.words()
+        kept = [word for word in words if not word.lower().startswith(OPTION)]
+        if len(kept) < len(words):
+            level = max(map(_level, words))
+            yield Finding(
+                rule, line.place, f"{line.node.name} has no DebugLevel in 2.4, which does not start with it",
+                f"take the option away; LogLevel {module}:traceN is what it was for", Risk.BREAKS, Safety.SAFE,
+                _edits(estate, line, kept, module, level),
+            )
+
+
+def _level(word: str) -> int:
+    """The number of the option as C's atoi sees it, 0 for other words."""
+    digits = word[len(OPTION):] if word.lower().startswith(OPTION) else ""
+    length = next((at for at, c in enumerate(digits) if not c.isdecimal()), len(digits))
+    return int(digits[:length] or 0)
+
+
+def _edits(estate: Estate, line: Statement, kept: list[str], module: str, level: int) -> tuple[FileEdit, ...]:
+    if not kept:
+        return instead(estate, line, module, level)
+    changed = change(estate, line, " ".join(map(quoted, kept)))
+    return changed + beside(estate, line, module, level) if level and line.file.role is not Role.HTACCESS else changed

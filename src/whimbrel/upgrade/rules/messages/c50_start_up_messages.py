@@ -1,0 +1,32 @@
+"""C50: what 2.4 says when it can't start with a configuration of 2.2.  Document: documents/C50-start-up-messages.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.helping import lacks
+
+INVALID: Final = "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
+HOMES: Final = (
+    ("user", "unixd_module", "load mod_unixd"),
+    ("require", "authz_core_module", "load mod_authz_core and the modules of the conditions"),
+    ("order", "access_compat_module", "load mod_access_compat, or write Require"),
+    ("addoutputfilterbytype", "filter_module", "load mod_filter"),
+)
+"""Directives that have moved to modules which 2.2 didn't have or didn't need; mod_unixd is compiled into many servers."""
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The first line of each directive that 2.4 wouldn't know, with the words it would use."""
+    for name, module, remedy in HOMES:
+        if not lacks(estate, module):
+            continue
+        for line in estate.named(name):
+            yield Finding("C50", line.place, f"2.4 would say: {INVALID.format(line.node.name)}", remedy, Risk.COSMETIC)
+            break
+
+
+RULE = Rule("C50", "start-up-messages", "What 2.4 says when it can't start", check)

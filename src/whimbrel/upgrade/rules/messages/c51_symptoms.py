@@ -1,0 +1,28 @@
+"""C51: what an upgrade that nobody prepared looks like in the logs.  Document: documents/C51-symptoms.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule
+
+DEFAULT_TYPE: Final = "AH00117: Ignoring deprecated use of DefaultType in line {line} of {file}."
+NAME_VIRTUAL_HOST: Final = "AH00548: NameVirtualHost has no effect and will be removed in the next release {file}:{line}"
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The first line of each warning that the start of 2.4 prints."""
+    types = (line for line in estate.named("defaulttype") if [word.lower() for word in line.words()[:1]] != ["none"])
+    for lines, shape in ((types, DEFAULT_TYPE), (estate.named("namevirtualhost"), NAME_VIRTUAL_HOST)):
+        for line in lines:
+            yield Finding("C51", line.place, f"2.4 would warn: {_said(shape, line)}", f"whimbrel explain {shape[:7]} says more", Risk.COSMETIC)
+            break
+
+
+def _said(shape: str, line: Statement) -> str:
+    return shape.format(line=line.place.line, file=line.place.path)
+
+
+RULE = Rule("C51", "symptoms", "What an unprepared upgrade looks like", check)

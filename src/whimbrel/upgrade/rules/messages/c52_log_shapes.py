@@ -1,0 +1,24 @@
+"""C52: lines of the error log look different.  Document: documents/C52-log-shapes.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.helping import in_24
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The first ErrorLog: whatever reads it meets other lines, unless ErrorLogFormat says how they look."""
+    if any(True for _ in in_24(estate, "errorlogformat")):
+        return
+    for line in estate.named("errorlog"):
+        yield Finding(
+            "C52", line.place, "lines of the error log have module, process, port and a code in 2.4: [core:error] [pid 1:tid 2] [client A:P] AH...",
+            "adapt what reads the log, or choose the look with ErrorLogFormat", Risk.COSMETIC,
+        )
+        break
+
+
+RULE = Rule("C52", "log-shapes", "Lines of the error log look different", check)

@@ -1,0 +1,37 @@
+"""C26: CacheIgnoreURLSessionIdentifiers takes whole names.  Document: documents/C26-session-identifiers.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import change, quoted
+
+WHOLE: Final = ("jsessionid", "PHPSESSID", "SESSIONID", "osCsid", "zenid", "CFID", "CFTOKEN", "ASPSESSIONID")
+"""Names that servers and frameworks use."""
+MESSAGE: Final = "2.2 also left out parameters that end with this name"
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Names that are the end of a usual one, which 2.4 no longer finds; the others are told."""
+    for line in estate.named("cacheignoreurlsessionidentifiers"):
+        words = line.words()
+        if not words or any(word.lower() == "none" for word in words):
+            continue
+        added = [name for name in WHOLE if name not in words and any(_part(word, name) for word in words)]
+        if added:
+            yield Finding("C26", line.place, f"{MESSAGE}; 2.4 compares whole names", f"name the whole parameter: {', '.join(added)}", Risk.CHANGES,
+                          Safety.REVIEW, change(estate, line, " ".join(map(quoted, [*words, *added]))))
+        elif not any(_part(word, name) for word in words for name in WHOLE):
+            yield Finding("C26", line.place, f"{MESSAGE}; 2.4 compares whole names", "add the whole names of other parameters that were meant",
+                          Risk.COSMETIC)
+
+
+def _part(word: str, name: str) -> bool:
+    """Whether *word* is the end of *name*, but not itself one of the usual names."""
+    return word not in WHOLE and len(word) < len(name) and name.endswith(word)
+
+
+RULE = Rule("C26", "session-identifiers", "CacheIgnoreURLSessionIdentifiers takes whole names", check)

@@ -1,0 +1,29 @@
+"""C27: CacheEnable with a path no longer caches what a forward proxy fetches.  Document: documents/C27-cache-forward-proxy.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.helping import server_of
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Paths that are cached in a server that is a forward proxy."""
+    forward = {server_of(line) for line in estate.named("proxyrequests") if _on(line)}
+    for line in estate.named("cacheenable"):
+        words = line.words()
+        if len(words) > 1 and words[1].startswith("/") and forward & {server_of(line), None}:
+            yield Finding(
+                "C27", line.place, f"CacheEnable {words[0]} {words[1]} is about the server's own content in 2.4, not what the forward proxy fetches",
+                "name the servers whose content is to be cached, with protocol, name and port: CacheEnable disk http://www.example.com:80/",
+                Risk.CHANGES,
+            )
+
+
+def _on(line: Statement) -> bool:
+    return [word.lower() for word in line.words()[:1]] == ["on"]
+
+
+RULE = Rule("C27", "cache-forward-proxy", "CacheEnable / is not about a forward proxy's content", check)

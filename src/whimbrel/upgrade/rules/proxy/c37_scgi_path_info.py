@@ -1,0 +1,53 @@
+"""C37: SCGI programs get no PATH_INFO unless proxy-scgi-pathinfo is set.  Document: documents/C37-scgi-path-info.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import BRANCHES, above, in_24, same_place, server_of
+
+WANTED: Final = "SetEnvIf Request_URI ^ proxy-scgi-pathinfo=1"
+VARIABLE: Final = "proxy-scgi-pathinfo"
+SETTERS: Final = ("setenvif", "setenvifnocase", "browsermatch", "browsermatchnocase")
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The first line of each server that sends requests to an SCGI program."""
+    done: list[Statement] = []
+    setters = [line for line in in_24(estate, *SETTERS) if VARIABLE in line.args]
+    for line in estate.named("proxypass", "proxypassmatch", "balancermember", "rewriterule"):
+        if not any("scgi://" in word.lower() for word in line.words()):
+            continue
+        top = _top(line)
+        if any(_serves(other, top) for other in (*done, *setters)):
+            continue
+        done.append(top)
+        unknown = line.file.role is Role.FRAGMENT
+        yield Finding(
+            "C37", line.place, "SCGI programs get the whole path as SCRIPT_NAME and no PATH_INFO", f"{WANTED}, which restores the variables of 2.2",
+            Risk.CHANGES, Safety.REVIEW if unknown else Safety.SAFE, above(estate, top, [WANTED]),
+        )
+
+
+def _top(line: Statement) -> Statement:
+    """The line, or the section for folders that it stands in: SetEnvIf belongs beside that."""
+    found = line
+    for section in line.enclosing():
+        if section.name == "<virtualhost":
+            break
+        if section.name not in BRANCHES:
+            found = section
+    return found
+
+
+def _serves(setter: Statement, line: Statement) -> bool:
+    """Whether a variable set beside *setter* is there for the requests of *line*."""
+    if setter.file.role is Role.HTACCESS:
+        return same_place(setter, line)
+    return server_of(setter) in (server_of(line), None)
+
+
+RULE = Rule("C37", "scgi-path-info", "SCGI programs get no PATH_INFO", check)

@@ -1,0 +1,53 @@
+"""X07 and the caches of X24: mod_mem_cache is gone, mod_cache_socache is its successor.  Document: documents/X07-cache-in-memory.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import change, drop, in_24, swap
+
+GONE: Final = (
+    "mcachesize", "mcachemaxobjectsize", "mcachemaxobjectcount", "mcacheminobjectsize", "mcachemaxstreamingbuffer", "mcacheremovalalgorithm",
+)
+LEAST: Final = 1024
+MOST: Final = 4294967295
+"""What CacheSocacheMaxSize takes."""
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Caches of the types mem and fd, and the directives of mod_mem_cache."""
+    for line in estate.named("cacheenable"):
+        words = line.words()
+        if len(words) == 2 and words[0].lower() in ("mem", "fd"):
+            yield Finding(
+                "X07", line.place, f"CacheEnable {words[0]} is accepted by 2.4, but nothing is cached: mod_mem_cache is gone",
+                "use mod_cache_socache with a shared object cache, or take the line away", Risk.CHANGES, Safety.REVIEW,
+                change(estate, line, f"socache {words[1]}"),
+            )
+    yield from _settings(estate)
+
+
+def _settings(estate: Estate) -> Iterator[Finding]:
+    caches = any(line.words()[:1] == ["socache"] for line in in_24(estate, "cacheenable"))
+    caches = caches or any(line.words()[:1] and line.words()[0].lower() in ("mem", "fd") for line in estate.named("cacheenable"))
+    for line in estate.named(*GONE):
+        yield Finding(
+            "X24", line.place, f"{line.node.name} is mod_mem_cache's, which is gone: 2.4 does not start with it",
+            "take it away; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache", Risk.BREAKS, Safety.REVIEW,
+            _successor(estate, line) if caches else drop(estate, line),
+        )
+
+
+def _successor(estate: Estate, line: Statement) -> tuple[FileEdit, ...]:
+    number = next((int(word) for word in line.words() if word.isdecimal()), 0)
+    if line.name == "mcachesize" and number and not estate.has("cachesocache"):
+        return swap(estate, line, [f"CacheSocache shmcb:cache_mem({number * 1024})"])
+    if line.name == "mcachemaxobjectsize" and number and not estate.has("cachesocachemaxsize"):
+        return swap(estate, line, [f"CacheSocacheMaxSize {min(max(number, LEAST), MOST)}"])
+    return drop(estate, line)
+
+
+RULE = Rule("X07", "cache-in-memory", "CacheEnable mem is CacheEnable socache", check, also=("X24",))

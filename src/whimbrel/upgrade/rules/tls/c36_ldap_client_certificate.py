@@ -1,0 +1,26 @@
+"""C36: LDAPTrustedClientCert is a setting of folders.  Document: documents/C36-ldap-client-certificate.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import at_server_level, scope_of, server_of, swap
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every line in a server or virtual host; those of one server go into one section."""
+    lines = [line for line in estate.named("ldaptrustedclientcert") if at_server_level(line)]
+    for line in lines:
+        wanted = ["<Location />", f"    {line.node.name} {line.args.strip()}", "</Location>"]
+        yield Finding(
+            "C36", line.place, "LDAPTrustedClientCert is not allowed in a server any more: 2.4 does not start with it",
+            "give it in the sections that ask the directory, or in <Location /> for all", Risk.BREAKS, Safety.REVIEW, swap(estate, line, wanted),
+        )
+    for line in estate.named("ldaptrustedclientcert"):
+        if scope_of(line) is None and server_of(line) is None and line not in lines and not line.file.folder:
+            yield Finding("C36", line.place, "LDAPTrustedClientCert is a setting of folders only", "give it in a section", Risk.BREAKS)
+
+
+RULE = Rule("C36", "ldap-client-certificate", "LDAPTrustedClientCert is a setting of folders", check)

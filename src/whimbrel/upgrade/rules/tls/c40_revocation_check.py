@@ -1,0 +1,33 @@
+"""C40: lists of revoked certificates are only looked at with SSLCARevocationCheck.  Document: documents/C40-revocation-check.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import below, in_24, server_of
+
+MODE: Final = "chain no_crl_for_cert_ok"
+"""What 2.2 did: certificates of the whole chain, and one for which there is no list is good."""
+KINDS: Final = (
+    (("sslcarevocationfile", "sslcarevocationpath"), "SSLCARevocationCheck"),
+    (("sslproxycarevocationfile", "sslproxycarevocationpath"), "SSLProxyCARevocationCheck"),
+)
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The last of a server's lists, unless it or the main server says how to check."""
+    for lists, wanted in KINDS:
+        said = {server_of(line) for line in in_24(estate, wanted.lower())}
+        last: dict[Statement | None, Statement] = {server_of(line): line for line in estate.named(*lists)}
+        for server, line in last.items():
+            if not said & {server, None}:
+                yield Finding(
+                    "C40", line.place, f"2.4 looks at lists of revoked certificates only with {wanted}: revoked ones get in",
+                    f"say {wanted} {MODE}, which is what 2.2 did", Risk.OPENS, Safety.SAFE, below(estate, line, [f"{wanted} {MODE}"]),
+                )
+
+
+RULE = Rule("C40", "revocation-check", "Revocation lists need SSLCARevocationCheck", check)

@@ -1,0 +1,34 @@
+"""C43: certificates of back ends are checked for name and date.  Document: documents/C43-proxy-peer-checks.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import below, in_24, server_of
+
+NAMES: Final = ("SSLProxyCheckPeerName", "SSLProxyCheckPeerCN")
+"""Either of them Off switches the check of the name off."""
+EXPIRE: Final = "SSLProxyCheckPeerExpire"
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every server that speaks TLS to back ends and says nothing about their certificates."""
+    said = {name: {server_of(line) for line in in_24(estate, name.lower())} for name in (*NAMES, EXPIRE)}
+    for line in estate.named("sslproxyengine"):
+        if [word.lower() for word in line.words()[:1]] != ["on"]:
+            continue
+        known = {server_of(line), None}
+        wanted = [] if any(said[name] & known for name in NAMES) else [f"{name} Off" for name in NAMES]
+        wanted += [] if said[EXPIRE] & known else [f"{EXPIRE} Off"]
+        if wanted:
+            yield Finding(
+                "C43", line.place, "2.4 checks name and date of a back end's certificate and answers 500 (the guide: 502) where they are wrong",
+                f"say {', '.join(wanted)}, which is what 2.2 did; leave them out where the certificates are good", Risk.CHANGES, Safety.SAFE,
+                below(estate, line, wanted),
+            )
+
+
+RULE = Rule("C43", "proxy-peer-checks", "Certificates of back ends are checked", check)
