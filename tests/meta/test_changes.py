@@ -11,19 +11,31 @@ from whimbrel.upgrade.rules import all_rules
 
 ROWS = Path(__file__).with_name("rows.txt").read_text(encoding="ascii").split()
 
-# Rows about what a server does with the same text, which the engine shows under both dialects.
-WITH_SWITCH = {
-    "C09", "C10", "C11", "C12", "C13", "C14", "C16", "C17", "C18", "C20", "C22", "C25", "C47", "C52",
-    "X01", "X02", "X03", "X08", "X09", "X13", "X17",
+_NAMES = "names of modules and directives: the catalogue and the tables of the modules say which there are (versions=)"
+_ELSEWHERE = "about building, packaging or a program, not about what a server makes of a configuration"
+_FORM = "a form of text that both versions read alike"
+_LATER = "about a module without behaviour so far: its lines stop the start in every dialect"
+_SAME = "follows from how 2.4 decides, which its own modules do and no switch changes"
+
+# Rows without a switch, and why.
+WITHOUT_SWITCH = {
+    "C01": _ELSEWHERE, "C02": _NAMES, "C03": _NAMES, "C04": _ELSEWHERE, "C05": _NAMES, "C06": _ELSEWHERE,
+    "C07": _NAMES, "C08": _NAMES,
+    "C10": "how a file's bytes travel, which no client sees",
+    "C15": _NAMES, "C19": _FORM, "C21": _SAME, "C23": _NAMES, "C24": _NAMES, "C26": _LATER, "C27": _LATER,
+    "C28": _LATER, "C29": _LATER, "C30": _LATER, "C31": _NAMES, "C32": _LATER, "C33": _LATER, "C34": _NAMES, "C36": _LATER, "C37": _LATER,
+    "C40": _LATER, "C41": _LATER, "C42": _LATER, "C43": _LATER, "C44": _LATER, "C45": _NAMES, "C46": _NAMES,
+    "C48": _ELSEWHERE, "C49": "row C35 seen from error documents", "C50": "messages: the texts of the modules that give them", "C51": _ELSEWHERE,
+    "C53": _NAMES, "C54": "five other rows together",
+    "X04": _LATER, "X05": _LATER, "X06": _NAMES, "X07": _LATER, "X10": _FORM, "X11": _NAMES, "X12": _SAME, "X14": _SAME, "X15": _ELSEWHERE,
+    "X16": _ELSEWHERE, "X18": _FORM, "X19": _NAMES, "X21": _FORM, "X22": _FORM, "X23": _NAMES, "X24": _NAMES,
 }
+NO_ROWS = {"wire", "added", "unlisted"}
 
 # Rows that no rule knows so far.
 ROWS_WITHOUT_RULE: set[str] = {
-    "C01", "C02", "C03", "C04", "C05", "C06", "C08", "C09", "C10", "C11", "C12", "C13", "C14", "C15", "C16", "C18",
-    "C19", "C20", "C21", "C22", "C23", "C24", "C25", "C26", "C27", "C28", "C29", "C30", "C31", "C32", "C33", "C34",
-    "C35", "C36", "C37", "C38", "C39", "C40", "C41", "C42", "C43", "C44", "C45", "C46", "C47", "C48", "C49", "C50",
-    "C51", "C52", "C53", "C54", "X01", "X02", "X03", "X04", "X05", "X06", "X07", "X08", "X09", "X10", "X11", "X12",
-    "X13", "X14", "X15", "X16", "X17", "X18", "X19", "X20", "X21", "X22", "X23", "X24",
+    "C01", "C06", "C08", "C10", "C11", "C12", "C13", "C14", "C15", "C47", "C48", "C53", "C54", "X01", "X02", "X03",
+    "X06", "X09", "X11", "X15", "X16", "X17", "X19", "X23",
 }
 
 
@@ -50,7 +62,7 @@ def test_no_number_is_given_twice() -> None:
     assert_none(sorted({number for number in numbers if numbers.count(number) > 1}))
 
 
-def test_every_row_about_behaviour_has_a_switch() -> None:
-    switches = {f.metadata["row"] for f in dataclasses.fields(Dialect) if "row" in f.metadata}
-    assert_none(sorted(WITH_SWITCH - switches))
-    assert switches - {"wire"} <= WITH_SWITCH
+def test_every_row_has_a_switch_or_a_reason_why_not() -> None:
+    switches = {f.metadata["row"] for f in dataclasses.fields(Dialect) if "row" in f.metadata} - NO_ROWS
+    assert switches | set(WITHOUT_SWITCH) == set(ROWS)
+    assert_none(sorted(switches & set(WITHOUT_SWITCH)))
