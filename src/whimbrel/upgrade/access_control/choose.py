@@ -17,7 +17,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.overrides import Override, admits
-from whimbrel.upgrade.access_control.sections import Unit, lines_of
+from whimbrel.upgrade.access_control.sections import Unit, is_new, lines_of
 from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_repeat, grouped, in_order, prefix_of
 from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
 
@@ -187,10 +187,26 @@ class Solver:
             under = base if unit in forced else None
             key = (unit, under, tuple(forms[outer] for outer in self._outer[unit]))
             if key not in self._tried:
-                self._tried[key] = self._best(unit, forms, under)
+                self._tried[key] = self._distinct(unit, self._best(unit, forms, under), forms)
             found[unit] = self._tried[key]
             forms[unit] = found[unit].form
         return found
+
+    def _distinct(self, unit: Unit, written: Written, forms: dict[Unit, Form]) -> Written:
+        """*written* in words that can't be taken for those of 2.2: text that 2.2 would read otherwise shows that it is 2.4's."""
+        control = written.control
+        if written.failing or unit in self.dead or any(is_new(line) for line in control) or not says(control, {"require"}):
+            return written
+        now = {**forms, unit: written.form}
+        for chain in self.ends[unit]:
+            texts = [self.kept[u] + now[u].control for u in chain.units]
+            if any(is_new(line) for text in texts for line in text):
+                continue
+            old = self._decided(V22.name, tuple(u.layer(text) for u, text in zip(chain.units, texts, strict=True)))
+            before = self.before(chain)
+            if old is not None and before is not None and old.difference(before) is not None:
+                return Written(Form(_contained(control), written.form.repeats), written.failing, written.possible)
+        return written
 
     def _best(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Written:
         best: Written | None = None
@@ -370,6 +386,20 @@ def _kept(lines: Lines, gone: frozenset[str]) -> Iterator[Line]:
             yield from _kept(line.children, gone)
         elif line.name not in CONTROL and line.name not in gone:
             yield line
+
+
+def _contained(lines: Lines) -> Lines:
+    """The same lines with their Require lines in a container."""
+    requires = tuple(line for line in lines if line.name == "require")
+    found: list[Line] = []
+    for line in lines:
+        if line.name in ("limit", "limitexcept"):
+            found.append(Line(line.name, line.args, line.place, _contained(line.children)))
+        elif line.name != "require":
+            found.append(line)
+        elif line is requires[0]:
+            found.append(Line("requireany", "", None, requires))
+    return tuple(found)
 
 
 def _overrides(chains: Iterable[Chain]) -> dict[Unit, set[Override]]:

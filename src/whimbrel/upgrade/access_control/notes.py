@@ -14,7 +14,7 @@ from whimbrel.octets import raw
 from whimbrel.upgrade.access_control.chains import admitted
 from whimbrel.upgrade.access_control.control import Control, control
 from whimbrel.upgrade.access_control.overrides import Override
-from whimbrel.upgrade.access_control.sections import Unit, absolute, lines_of, opened, relevant
+from whimbrel.upgrade.access_control.sections import Unit, absolute, lines_of, opened
 from whimbrel.upgrade.access_control.split import Lines
 from whimbrel.upgrade.access_control.states import OTHERS, RECORD, merged, said, says, words
 from whimbrel.upgrade.estate import Estate, Statement
@@ -22,6 +22,8 @@ from whimbrel.upgrade.model import Finding, Risk, Safety
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _LONG: Final = 8191
+_CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone"})
+"""Of 2.4 alone: the file was upgraded."""
 _BITS: Final = {"authconfig": Where.OR_AUTHCFG, "limit": Where.OR_LIMIT, "fileinfo": Where.OR_FILEINFO, "indexes": Where.OR_INDEXES,
                 "options": Where.OR_OPTIONS}
 
@@ -112,7 +114,7 @@ def _judged(made: Control, unit: Unit, override: Override) -> Finding | None:
             continue
         taken_24 = any(row.where & bits for row in known)
         if rows is None or not any(row.where & bits for row in rows):
-            if not taken_24 or relevant(line) and not _is_new_name(line):
+            if not taken_24 or line.name in _CONTAINERS:
                 return None
             return Finding("X22", line.place, f"2.2 refuses {_name(line)} here and answers 500 to every request for the folder; 2.4 reads the file",
                            "make sure that the folder may be seen", Risk.OPENS)
@@ -125,10 +127,6 @@ def _judged(made: Control, unit: Unit, override: Override) -> Finding | None:
                        "take it out", Risk.CLOSES, Safety.SAFE, (refused_24.remove(),))
     return Finding("X22", refused_24.place, f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the folder",
                    "take the line out, or admit it by AllowOverride", Risk.CLOSES)
-
-
-def _is_new_name(line: Statement) -> bool:
-    return line.name in ("<requireall", "<requireany", "<requirenone", "authmerging", "authzsendforbiddenonfailure") or line.name.startswith("auth")
 
 
 def _name(line: Statement) -> str:

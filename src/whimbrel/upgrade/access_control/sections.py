@@ -69,7 +69,7 @@ class Unit:
     @property
     def carried(self) -> bool:
         """Whether its lines are those of 2.4 already, by words that 2.2 lacks or in a branch of their own: it is left as it is."""
-        return bool(self.branch) or any(_is_new(line) for line in self.lines)
+        return bool(self.branch) or any(is_new(line) for line in lines_of(self.lines))
 
     @property
     def new_lines(self) -> list[Statement]:
@@ -99,15 +99,16 @@ def _below(prefix: str, url: str) -> bool:
 
 _NEW_WORDS: Final = frozenset({"all", "ip", "host", "env", "method", "expr", "local", "not", "forward-dns", "internal-server-error", "dbm-group",
                                "dbm-file-group"})
-_NEW_NAMES: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
+_NEW_NAMES: Final = frozenset({"requireall", "requireany", "requirenone", "authmerging"})
 
 
-def _is_new(statement: Statement) -> bool:
-    if statement.name in _NEW_NAMES:
+def is_new(line: Line) -> bool:
+    """Whether the line, or one in it, has a meaning in 2.4 alone."""
+    if line.name in _NEW_NAMES:
         return True
-    if statement.name == "require":
-        return statement.args.partition(" ")[0].lower() in _NEW_WORDS
-    return statement.is_section and any(_is_new(child) for child in statement.children)
+    if line.name == "require":
+        return line.args.partition(" ")[0].lower() in _NEW_WORDS
+    return any(is_new(child) for child in line.children)
 
 
 def lines_of(statements: Iterable[Statement]) -> tuple[Line, ...]:
