@@ -58,3 +58,15 @@ class StartError(Exception):
     def __init__(self, *lines: str, status: int = 1) -> None:
         super().__init__("\n".join(lines))
         self.lines, self.status = lines, status
+
+
+class PostConfigError(StartError):
+    """A module could not begin (httpd's post_config): the logs are open by then, and what it *said* belongs there.
+
+    *said* are (level, text with cause and code) in the order of the log; *again* where httpd only meets it when it goes through post_config a second
+    time.  *module* is the name in the log's lines.
+    """
+
+    def __init__(self, module: str, *said: tuple[str, str], again: bool = False, coded: bool = True) -> None:
+        self.module, self.said, self.again = module, said, again
+        super().__init__(*(text for _level, text in said), "AH00016: " * coded + "Configuration Failed")

@@ -10,7 +10,7 @@ import time
 from whimbrel.cli import texts
 from whimbrel.cli.starting import Reading
 from whimbrel.config.configuration import Configuration
-from whimbrel.errors import StartError
+from whimbrel.errors import PostConfigError, StartError
 from whimbrel.modules.core.process import Process
 from whimbrel.octets import from_system
 from whimbrel.server import pidfile
@@ -66,11 +66,22 @@ def start(reading: Reading, configuration: Configuration) -> int:
     arguments = reading.arguments
     shown = " ".join(map(from_system, arguments.shown))
     if arguments.foreground:
-        options = StartOptions(reading.load_to_serve, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built())
+        options = StartOptions(reading.load_again, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built())
         master = Master(options)
         master.prepare(configuration)
         return master.run()
     return _detached(reading, configuration, shown)
+
+
+def refused(reading: Reading, problem: PostConfigError) -> int:
+    """Say in the log, which is opened for that, why a module could not begin; the exit status.  Raises StartError."""
+    configuration = reading.configuration
+    if configuration is None or before_start(configuration, reading.arguments.signal) is not None:
+        return 0
+    master = Master(StartOptions(reading.load_again, ""))
+    master.prepare(configuration)
+    master.refuse(problem, again=problem.again)
+    return 1
 
 
 def _one_process(defines: list[str]) -> bool:
@@ -80,7 +91,7 @@ def _one_process(defines: list[str]) -> bool:
 def _detached(reading: Reading, configuration: Configuration, shown: str) -> int:
     """Prepare here, where errors can be told, then go on in a process of its own session."""
     ready_in, ready_out = os.pipe()
-    master = Master(StartOptions(reading.load_to_serve, shown, built=texts.built(), ready=lambda: _say(ready_out)))
+    master = Master(StartOptions(reading.load_again, shown, built=texts.built(), ready=lambda: _say(ready_out)))
     console = os.dup(2)
     master.prepare(configuration)
     if os.fork():

@@ -12,7 +12,7 @@ from whimbrel.config.load import complete, new_configuration, read
 from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import DIALECTS
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.errors import ConfigError, PostConfigError, StartError
 from whimbrel.modules import ALL
 from whimbrel.modules.core.spec import server_spec
 from whimbrel.octets import from_system, raw
@@ -56,6 +56,9 @@ class Reading:
         try:
             complete(read(configuration))
             server_spec(configuration)
+        except PostConfigError:
+            server_spec(configuration)  # its logs are opened to say so
+            raise
         finally:
             self.say()
         return configuration
@@ -65,6 +68,18 @@ class Reading:
         configuration = self.load()
         self.refuse_silence()
         return configuration
+
+    def load_again(self) -> Configuration:
+        """The same for a restart: messages are the log's, which the server writes, unless it ends before that."""
+        before, self.quiet = self.quiet, True
+        try:
+            return self.load_to_serve()
+        except (ConfigError, StartError):
+            self.quiet, self._messages = before, 0
+            self.say()
+            raise
+        finally:
+            self.quiet = before
 
     def refuse_silence(self) -> None:
         """Stop a start on directives that have no behaviour here: raises StartError.  -t lets them pass, as the lines are right."""
@@ -113,17 +128,19 @@ def run(arguments: Arguments) -> int:
     if arguments.error_file:
         handle = os.open(os.path.join(reading.root, arguments.error_file), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         os.dup2(handle, 2)
+    if not arguments.check_only:
+        from whimbrel.cli import control
     try:
         configuration = reading.load()
         if arguments.check_only:
             return _told(reading, None) if arguments.json else _checked(configuration)
-        from whimbrel.cli import control
-
         if arguments.signal or arguments.dialect != "2.2":
             status = control.before_start(configuration, arguments.signal)
             if status is not None:
                 return status
         return control.start(reading, configuration)
+    except PostConfigError as problem:
+        return control.refused(reading, problem)
     except (ConfigError, StartError) as problem:
         return _told(reading, problem) if arguments.json and arguments.check_only else failed(problem, reading)
 

@@ -75,12 +75,14 @@ class Configuration:
     def loaded(self, module: str) -> bool:
         return module in self.modules
 
-    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: Place | None = None, cause: str = "") -> None:
+    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: Place | None = None, cause: str = "",
+             logged: tuple[str, str] | None = None) -> None:
         """Note a message of start-up; httpd prints it at once, Whimbrel's callers print the list.
 
-        *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands before the code.
+        *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands before the code.  *logged* is what the
+        error log says instead: (code, text).
         """
-        self.messages.append(StartMessage(text, code, level, module, place, cause))
+        self.messages.append(StartMessage(text, code, level, module, place, cause, logged))
 
     def main_logs(self, level: str) -> bool:
         """Whether the main server's LogLevel, as set so far, lets messages of *level* through."""

@@ -193,7 +193,10 @@ class Included:
 
 @dataclass(slots=True, eq=False)
 class StartMessage:
-    """A message of start-up, in the error log's terms; *cause* is a system error in APR's wording, printed before the code."""
+    """A message of start-up, in the error log's terms; *cause* is a system error in APR's wording, printed before the code.
+
+    *logged* is (code, text) of a warning that the error log has in other words than the console.
+    """
 
     text: str
     code: str
@@ -201,6 +204,7 @@ class StartMessage:
     module: str
     place: Place | None
     cause: str = ""
+    logged: tuple[str, str] | None = None
 
 
 Tree = list[Node]

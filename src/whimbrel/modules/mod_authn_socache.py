@@ -13,7 +13,7 @@ from whimbrel.catalogue.checks.providers import has_socache, segment
 from whimbrel.catalogue.checks.rules import Around
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
 from whimbrel.modules.auth_files import Verifier
 from whimbrel.modules.setters import atoi, global_only, set_text
@@ -77,8 +77,9 @@ def check_chosen(finished: Any) -> None:
     """A cache that is wanted needs a kind: the one chosen, or shmcb."""
     main = next(iter(finished.servers())).conf(AuthnCacheServer)
     if main.wanted and not main.chosen and not finished.loaded("mod_socache_shmcb.c"):
-        raise StartError("AH01674: Please select a socache provider with AuthnCacheSOCache (no default found on this platform). Maybe you need to "
-                         "load mod_socache_shmcb or another socache module first", "AH00016: Configuration Failed")
+        raise PostConfigError("authn_socache", ("crit", (
+            "AH01674: Please select a socache provider with AuthnCacheSOCache (no default found on this platform). Maybe you need to "
+            "load mod_socache_shmcb or another socache module first")))
 
 
 def _key(r: Request, context: str, user: str, realm: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.directives.words import words as split_words
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.setters import Not, check_context, set_flag, set_path, set_text
 from whimbrel.octets import raw
@@ -93,7 +93,7 @@ def _remove(attribute: str) -> Any:
 
 def set_match(cmd: Command, conf: MimeSettings, words: list[str]) -> None:
     """One word of MultiviewsMatch; some exclude each other."""
-    check_context(cmd, Not.LOCATION | (Not.LIMIT if cmd.dialect.version >= (2, 4) else Not.NOTHING))
+    check_context(cmd, Not.LOCATION | (Not.NOTHING if cmd.dialect.contexts_22 else Not.LIMIT))
     word = words[0].lower()
     known = conf.match if isinstance(conf.match, frozenset) else frozenset()
     if word not in ("any", "negotiatedonly", "filters", "handlers"):
@@ -131,7 +131,8 @@ def load_types(finished: Any) -> None:
     except OSError as problem:
         text = f"could not open mime types config file {path}."
         reason = f"({problem.errno}){os.strerror(problem.errno or 0)}: "
-        raise StartError(reason + (f"AH01597: {text}" if finished.dialect.ah_codes else text)) from None
+        coded = finished.dialect.ah_codes
+        raise PostConfigError("mime", ("error", reason + "AH01597: " * coded + text), coded=coded) from None
     for server in servers:
         server.conf(MimeServer).types = types
 
@@ -200,7 +201,7 @@ def with_charset(kind: str, charset: str | None) -> str | None:
     return f"{out}; charset={charset}" if charset and not done else out
 
 
-def _finder(conf: MimeSettings, types: dict[str, str], new: bool) -> Callable[[str], Found]:
+def _finder(conf: MimeSettings, types: dict[str, str], dots_belong: bool) -> Callable[[str], Found]:
     """`look_at` that remembers what it found for the last names' extensions."""
     memory: dict[str, Found] = {}
 
@@ -209,7 +210,7 @@ def _finder(conf: MimeSettings, types: dict[str, str], new: bool) -> Callable[[s
         if found is None:
             if len(memory) > 1000:
                 memory.clear()
-            found = memory[name] = look_at(name, conf, types, new)
+            found = memory[name] = look_at(name, conf, types, dots_belong)
         return found
 
     return find
@@ -218,8 +219,8 @@ def _finder(conf: MimeSettings, types: dict[str, str], new: bool) -> Callable[[s
 def make_type(scope: Scope) -> Made | None:
     """Set what the name of the request's file says."""
     conf, types = scope.folder(MimeSettings), scope.server(MimeServer).types
-    new = scope.dialect.version >= (2, 4)
-    find = _finder(conf, types, new)
+    dialect = scope.dialect
+    find = _finder(conf, types, dialect.leading_dots_belong)
 
     def find_type(r: Any) -> Answer:
         if is_folder(r.info):
@@ -228,7 +229,7 @@ def make_type(scope: Scope) -> Made | None:
         if r.filename is None:
             return DECLINED
         path = r.filename + (r.path_info or "") if conf.use_path_info else r.filename
-        _take(r, find(path.rpartition("/")[2]), new)
+        _take(r, find(path.rpartition("/")[2]), dialect.ah_codes)
         if not r.content_languages and conf.default_language is not None:
             r.content_languages = [conf.default_language]
         return DECLINED if r.content_type is None else OK

@@ -15,7 +15,7 @@ from typing import Any, Final
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import words as split_words
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.mod_session import Seal, SessionError
 from whimbrel.modules.setters import global_only, set_text
 from whimbrel.octets import raw, text
@@ -140,14 +140,14 @@ def check_driver(finished: Any) -> None:
     """Sealing needs a driver, which is OpenSSL by way of the `cryptography` package."""
     main = next(iter(finished.servers())).conf(SessionCryptoServer)
     if main.driver and main.driver != "openssl":
-        raise StartError(f"AH01845: The crypto library '{main.driver}' could not be loaded", "AH00020: Configuration Failed, exiting")
+        raise PostConfigError("session_crypto", ("error", f"AH01845: The crypto library '{main.driver}' could not be loaded"), again=True)
     if not (main.driver or main.wanted):
         return
     try:
         library()
     except ImportError:
-        raise StartError("AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra session-crypto",
-                         "AH00020: Configuration Failed, exiting") from None
+        text = "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra session-crypto"
+        raise PostConfigError("session_crypto", ("error", text), again=True) from None
 
 MODULE = Module(
     name="session_crypto_module", source="mod_session_crypto.c", versions=Versions.V24, folder_settings=SessionCryptoSettings,

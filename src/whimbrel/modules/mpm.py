@@ -72,25 +72,28 @@ _READ = "to avoid almost certain server failure. Please read the documentation."
 
 
 class _Check:
-    """Goes through the numbers in httpd's order; each warning has two codes, the first is for the console."""
+    """Goes through the numbers in httpd's order; each warning has two codes and wordings, the first for the console, the second for the log."""
 
     def __init__(self, configuration: Any, kind: Kind) -> None:
         self.configuration, self.kind = configuration, kind
         self.conf: Process = configuration.main.conf(Process)
 
-    def warn(self, offset: int, text: str) -> None:
-        code = f"AH{self.kind.first_code + offset:05}"
-        self.configuration.warn(f"WARNING: {text}", code=code, level="startup", module=f"mpm_{self.kind.name}")
+    def warn(self, offset: int, text: str, logged: str) -> None:
+        number = self.kind.first_code + offset
+        self.configuration.warn(f"WARNING: {text}", code=f"AH{number:05}", level="startup", module=f"mpm_{self.kind.name}",
+                                logged=(f"AH{number + 1:05}", logged))
 
     def at_least_one(self, offset: int, name: str, value: int, tail: str = "") -> int:
         if value >= 1:
             return value
-        self.warn(offset, f"{name} of {value} not allowed, increasing to 1{tail or '.'}")
+        text = f"{name} of {value} not allowed, increasing to 1"
+        self.warn(offset, text + (tail or "."), text)
         return 1
 
     def limit(self, offset: int, name: str, value: int, most: int, what: str) -> int:
         if value > most:
-            self.warn(offset, f"{name} of {value} exceeds compile-time limit of {most} {what}, decreasing to {most}.")
+            text = f"{name} of {value} exceeds compile-time limit of {most}"
+            self.warn(offset, f"{text} {what}, decreasing to {most}.", f"{text}, decreasing to match")
             return most
         return self.at_least_one(offset + 2, name, value)
 
@@ -107,8 +110,8 @@ def check_threads(configuration: Any, kind: Kind) -> None:
     conf.thread_limit = limit = check.limit(5, "ThreadLimit", _given(conf.thread_limit, 64), kind.max_threads, "threads")
     threads = _given(conf.threads_per_child, kind.threads)
     if threads > limit:
-        check.warn(10, f"ThreadsPerChild of {threads} exceeds ThreadLimit of {limit} threads, decreasing to {limit}. "
-                       "To increase, please see the ThreadLimit directive.")
+        text = f"ThreadsPerChild of {threads} exceeds ThreadLimit of {limit}"
+        check.warn(10, f"{text} threads, decreasing to {limit}. To increase, please see the ThreadLimit directive.", f"{text}, decreasing to match")
         threads = limit
     conf.threads_per_child = threads = check.at_least_one(12, "ThreadsPerChild", threads)
     conf.max_workers = _checked_workers(check, _given(conf.max_workers, kind.max_workers), threads, servers)
@@ -120,25 +123,26 @@ def check_threads(configuration: Any, kind: Kind) -> None:
 
 def _checked_workers(check: _Check, workers: int, threads: int, servers: int) -> int:
     if workers < threads:
-        check.warn(14, f"MaxRequestWorkers of {workers} is less than ThreadsPerChild of {threads}, increasing to {threads}. "
-                       "MaxRequestWorkers must be at least as large as the number of threads in a single server.")
+        text = f"MaxRequestWorkers of {workers} is less than ThreadsPerChild of {threads}, increasing to"
+        check.warn(14, f"{text} {threads}. MaxRequestWorkers must be at least as large as the number of threads in a single server.", f"{text} match")
         workers = threads
     needed = workers // threads
     if workers % threads:
         lower = needed * threads
-        check.warn(16, f"MaxRequestWorkers of {workers} is not an integer multiple of ThreadsPerChild of {threads}, "
-                       f"decreasing to nearest multiple {lower}, for a maximum of {needed} servers.")
+        text = f"MaxRequestWorkers of {workers} is not an integer multiple of ThreadsPerChild of {threads}, decreasing to nearest multiple {lower}"
+        check.warn(16, f"{text}, for a maximum of {needed} servers.", text)
         workers = lower
     if needed > servers:
-        check.warn(18, f"MaxRequestWorkers of {workers} would require {needed} servers and would exceed ServerLimit of {servers}, "
-                       f"decreasing to {servers * threads}. To increase, please see the ServerLimit directive.")
+        text, end = f"MaxRequestWorkers of {workers} would require {needed} servers and", f"exceed ServerLimit of {servers}, decreasing to"
+        check.warn(18, f"{text} would {end} {servers * threads}. To increase, please see the ServerLimit directive.",
+                   f"{text} {end} {servers * threads}")
         workers = servers * threads
     return workers
 
 
 def check_prefork(configuration: Any) -> None:
     """prefork_check_config.  2.2 has said everything while reading; at its second reading a later ServerLimit counts for MaxClients too."""
-    if configuration.dialect.version < (2, 4):
+    if not configuration.dialect.process_numbers_late:
         read: Process = configuration.main.conf(Process)
         if read.server_limit and read.max_workers:
             read.max_workers = min(read.max_workers, read.server_limit)
@@ -148,8 +152,9 @@ def check_prefork(configuration: Any) -> None:
     conf.server_limit = servers = check.limit(0, "ServerLimit", _given(conf.server_limit, 256), _PREFORK.max_servers, "servers")
     workers = _given(conf.max_workers, _PREFORK.max_workers)
     if workers > servers:
-        check.warn(5, f"MaxRequestWorkers of {workers} exceeds ServerLimit value of {servers} servers, decreasing MaxRequestWorkers to {servers}. "
-                      "To increase, please see the ServerLimit directive.")
+        text = f"MaxRequestWorkers of {workers} exceeds ServerLimit value of {servers}"
+        check.warn(5, f"{text} servers, decreasing MaxRequestWorkers to {servers}. To increase, please see the ServerLimit directive.",
+                   f"{text}, decreasing to match")
         workers = servers
     conf.max_workers = check.at_least_one(7, "MaxRequestWorkers", workers)
     if conf.start_servers is not None:

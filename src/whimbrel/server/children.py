@@ -67,6 +67,7 @@ class Children:
         taken = {c.slot for c in self.running.values()}
         slot = next((n for n in range(self.board.slots) if n not in taken), None)
         if slot is None:
+            self._make_room(generation)
             return
         try:
             pid = os.fork()
@@ -77,6 +78,13 @@ class Children:
         if pid == 0:
             self._become_worker(generation, slot)
         self.running[pid] = Child(pid, slot, generation.life.generation, time.monotonic())
+
+    def _make_room(self, generation: Generation) -> None:
+        """Every slot is a worker's that still has connections of before some restart: the oldest has to end, its answers get a moment."""
+        generation.log("error", "scoreboard is full, not at MaxRequestWorkers", code="AH00485", module=generation.words.module)
+        oldest = min(self.running.values(), key=lambda one: (one.generation, one.born))
+        os.kill(oldest.pid, signal.SIGTERM)
+        self.respawn_at = time.monotonic() + QUICK_DEATH
 
     def _become_worker(self, generation: Generation, slot: int) -> None:
         status = FATAL

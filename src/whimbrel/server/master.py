@@ -30,7 +30,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.model import LogSink
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.errors import ConfigError, PostConfigError, StartError
 from whimbrel.http.dates import error_log_time
 from whimbrel.octets import raw
 from whimbrel.request.engine import Engine
@@ -42,6 +42,8 @@ from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
 from whimbrel.server.scoreboard import Board, Life
 from whimbrel.server.words import cause
+
+_URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,25 @@ class Master:
         levels = generation.configuration.main.conf(CoreServer).log_level
         stamp = error_log_time(runtime.now(), microseconds=dialect.ah_codes)[1:-1]
         for message in generation.configuration.messages:
+            if message.logged is not None:
+                generation.log("warn", message.logged[1], code=message.logged[0], module=message.module)
+                continue
             if message.level == "startup" and dialect.ah_codes and not self.life.generation:
                 continue
             if message.level == "startup" or enabled(levels, message.module, message.level):
                 line = format_message(message, dialect, time=stamp, process=f"pid {runtime.pid}:tid {runtime.tid}")
                 generation.logs.write(generation.error_log, raw(line) + b"\n")
+
+    def refuse(self, problem: PostConfigError, *, again: bool) -> None:
+        """Say in the log why a module could not begin; *again* when the server ran or httpd would have come that far."""
+        generation, coded = self.generation, self.generation.dialect.ah_codes
+        for level, text in problem.said:
+            generation.log(level, text, module=problem.module)
+        if again and coded:
+            generation.log("emerg", "Configuration Failed, exiting", code="AH00020", module="")
+        else:
+            generation.logs.write(generation.error_log, raw(problem.lines[-1]) + b"\n")
+        generation.logs.end()
 
     def run(self) -> int:
         """Be the server's parent until the end; the exit status."""
@@ -185,13 +201,18 @@ class Master:
             except FatalChild:
                 children.end(self.generation)
                 return 1
-            while self._told:
-                status = self._obey(self._told.pop(0))
+            if self._told:
+                status = self._obey(self._most_urgent())
                 if status is not None:
                     return status
             if children.respawn_at is None or children.respawn_at <= time.monotonic():
                 children.respawn_at = None
                 children.complete(self.generation, self.wanted)
+
+    def _most_urgent(self) -> int:
+        """What signals that came together mean: they are one, so that a stream of restarts leaves time for everything else."""
+        told, self._told = set(self._told), []
+        return next((one for one in _URGENCY if one in told), told.pop())
 
     def _obey(self, number: int) -> int | None:
         """Do what a signal says; the exit status when that is the end."""
@@ -227,6 +248,10 @@ class Master:
             configuration = self.options.load()
             self.life = Life(self.life.started, time.time(), self.life.generation + 1, self.life.built, self.life.mpm)
             self.prepare(configuration)
+        except PostConfigError as problem:
+            self.refuse(problem, again=True)
+            self.children.end(old)
+            return 1
         except (ConfigError, StartError) as problem:
             os.write(2, raw(format_error(problem, old.dialect, old.configuration.program)) + b"\n")
             self.children.end(old)
