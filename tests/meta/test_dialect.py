@@ -1,15 +1,43 @@
-"""The switches of the dialects: each names its row of the table of changes, and each is a difference."""
+"""The switches of the dialects: each names its row of the table of changes, each is a difference, and each is read where that is decided."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
+from functools import cache
 
-from tests.meta.tree import assert_none
+import pytest
+
+from tests.meta.tree import PACKAGE, assert_none, sources
 from whimbrel.dialect import DIALECTS, GUIDE, V22, V24, Dialect
 
-ROW = re.compile(r"C(?:0[1-9]|[1-4]\d|5[0-4])|X(?:0[1-9]|1\d|2[0-4])|wire")
+ROW = re.compile(r"C(?:0[1-9]|[1-4]\d|5[0-4])|X(?:0[1-9]|1\d|2[0-4])|wire|added|unlisted")
 SWITCHES = [f for f in dataclasses.fields(Dialect) if f.name != "name"]
+
+# Who may ask for the version itself: what compares it, what shows it, and what chooses a catalogue or the rows of modules by it.
+VERSION_READERS = {
+    "modules/mod_version.py": "IfVersion",
+    "cli/serve_notes.py": "shows it",
+    "config/configuration.py": "the rows of modules",
+    "config/load.py": "the catalogue",
+}
+
+
+def uses(tree: ast.AST) -> set[str]:
+    """The attributes that are read of something called dialect: ``dialect.x``, ``scope.dialect.x``."""
+    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _called(node.value) == "dialect"}
+
+
+def _called(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+@cache
+def read_by() -> dict[str, set[str]]:
+    """Which attributes of a dialect each file of the package reads, by its path."""
+    found = {str(source.path.relative_to(PACKAGE)): uses(source.tree) for source in sources("src")}
+    return {name: attributes for name, attributes in found.items() if name != "dialect.py"}
 
 
 def test_every_switch_names_a_row() -> None:
@@ -26,3 +54,20 @@ def test_every_switch_makes_a_difference() -> None:
 
 def test_the_dialects_are_known_by_name() -> None:
     assert {name: d.name for name, d in DIALECTS.items()} == {"2.2": "2.2", "2.4": "2.4", "guide": "guide"}
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("new = scope.dialect.pages_22", {"pages_22"}), ("if dialect.version < (2, 4): pass", {"version"}), ("self.old = old", set()),
+    ("'dialect.pages_22'", set()),
+])
+def test_uses_are_found_in_code_alone(text: str, found: set[str]) -> None:
+    assert uses(ast.parse(text)) == found
+
+
+def test_every_switch_is_read() -> None:
+    assert_none(sorted({f.name for f in SWITCHES}.difference(*read_by().values())))
+
+
+def test_the_version_is_asked_for_in_few_places() -> None:
+    readers = {name for name, attributes in read_by().items() if "version" in attributes}
+    assert readers == set(VERSION_READERS)

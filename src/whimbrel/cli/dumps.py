@@ -10,6 +10,7 @@ from whimbrel.catalogue.listing import listing
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
+from whimbrel.config.load import catalogue_of
 from whimbrel.config.vhost_dump import dump_vhosts
 from whimbrel.directives.node import Node
 from whimbrel.modules import ALL
@@ -47,7 +48,7 @@ def silent(configuration: Configuration) -> bool:
 
 def loaded_modules(configuration: Configuration) -> str:
     """-M."""
-    static = {m.identifier for m in catalogue("2.4" if configuration.dialect.ah_codes else "2.2").modules if m.static}
+    static = {m.identifier for m in catalogue_of(configuration.dialect).modules if m.static}
     lines = (f" {m.name} ({'static' if m.name in static else 'shared'})\n" for m in configuration.modules.modules)
     return "Loaded Modules:\n" + "".join(lines)
 

@@ -15,6 +15,7 @@ from whimbrel.cli import texts
 from whimbrel.cli.arguments import Arguments
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.hosts import Chain, Hosts
+from whimbrel.config.load import catalogue_of
 from whimbrel.config.model import LogSink, Server
 from whimbrel.errors import ConfigError, Place, StartError
 from whimbrel.modules import ALL
@@ -135,7 +136,7 @@ def _value(configuration: Configuration, name: str) -> str | None:
 
 def modules(configuration: Configuration) -> list[Json]:
     """-M."""
-    rows = {row.identifier: row for row in catalogue("2.4" if configuration.dialect.ah_codes else "2.2").modules}
+    rows = {row.identifier: row for row in catalogue_of(configuration.dialect).modules}
     return [{"name": m.name, "source": m.source, "linkage": "static" if m.name in rows and rows[m.name].static else "shared",
              "has_behaviour": m.name in rows and rows[m.name].file in configuration.available} for m in configuration.modules.modules]
 

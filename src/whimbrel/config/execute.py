@@ -46,8 +46,8 @@ class CommandState(Command):
         self.node = Node("", "", self.place)
         self.row: Row | None = None
         self.reader: Any = None
-        self._names_context = self.dialect.version >= (2, 4)
-        self._iterate_needs_one = self._names_context
+        self._names_context = not self.dialect.contexts_22
+        self._iterate_needs_one = not self.dialect.lenient_values
 
     # what setters see -------------------------------------------------------------------------
     @property
@@ -71,7 +71,7 @@ class CommandState(Command):
         return root_relative(self.configuration.root, path)
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
-        if self.dialect.version < (2, 4) and _NAMED_GROUP.search(pattern):
+        if not self.dialect.named_groups and _NAMED_GROUP.search(pattern):
             raise RegexError("the PCRE of 2.2 knows no (?<name>")
         return compile_regex(pattern, ignore_case=ignore_case)
 

@@ -156,7 +156,7 @@ class Includer:
 
     def include(self, path: str) -> None:
         """Read all that *path* (absolute) stands for."""
-        for file in Finder(old=self.configuration.dialect.version < (2, 4), optional=self.optional).files(path):
+        for file in Finder(old=not self.configuration.dialect.include_needs_match, optional=self.optional).files(path):
             self.read_file(file)
 
     def read_main(self, path: str, may_miss: bool) -> None:

@@ -19,7 +19,6 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, Reader, Source
 from whimbrel.config.unbuilt import as_directive, checker, say_before
 from whimbrel.dialect import Dialect
-from whimbrel.directives.spec import Versions
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.octets import raw
 from whimbrel.registry.module import Module
@@ -60,7 +59,7 @@ def add_module(configuration: Configuration, row: ModuleRow) -> None:
 
 def load_module(configuration: Configuration, name: str, path: str) -> None:
     """LoadModule: raises ConfigError in the words of mod_so and of the dynamic linker."""
-    old = configuration.dialect.version < (2, 4)
+    old = not configuration.dialect.ah_codes
     absolute = root_relative(configuration.root, path)
     if any(name == known for known, _module in configuration.loaded_by_directive):
         configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
@@ -116,7 +115,7 @@ def read(configuration: Configuration) -> Configuration:
     reader = Reader(CommandState(configuration, configuration.main, configuration.main.defaults))
     with deep_recursion():
         read_lines(reader, options.before)
-        may_miss = configuration.version is Versions.V22 and bool(options.before or options.after)
+        may_miss = configuration.dialect.main_file_may_miss and bool(options.before or options.after)
         Includer(reader, optional=False).read_main(root_relative(configuration.root, options.file), may_miss)
         _check_mpm(configuration)
         read_lines(reader, options.after)

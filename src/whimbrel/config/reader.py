@@ -91,7 +91,7 @@ class Reader:
     def __init__(self, state: CommandState) -> None:
         self.state = state
         self.configuration = state.configuration
-        old = state.configuration.dialect.version < (2, 4)
+        old = state.configuration.dialect.lines_22
         self.rules: LineRules = V22_LINES if old else V24_LINES
         self._keeps_spelling = old
         self._variables = {} if old else state.configuration.variables

@@ -74,7 +74,7 @@ def _inside(state: CommandState, name: str) -> None:
     """Execute what a container holds."""
     if name in ("<proxy", "<proxymatch"):
         pattern = getword(state.node.args.rpartition(">")[0])[0]
-        state.execute_in(Layer(SectionKind.SERVER), pattern, IN_PROXY if state.dialect.ah_codes else IN_SECTION)
+        state.execute_in(Layer(SectionKind.SERVER), pattern, IN_SECTION if state.dialect.contexts_22 else IN_PROXY)
     elif name[:5] not in ("<luah", "<luaq"):
         state.execute(state.node.children)
 

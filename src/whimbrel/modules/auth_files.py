@@ -159,7 +159,7 @@ class Passwords:
 
 def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:
     """The password file at *path*."""
-    return AuthFile(path, lambda content: Passwords(content, continued=dialect.ah_codes))
+    return AuthFile(path, lambda content: Passwords(content, continued=dialect.long_lines))
 
 
 class Groups:
@@ -195,7 +195,7 @@ class Groups:
 
 def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
     """The group file at *path*."""
-    return AuthFile(path, lambda content: Groups(content, continued=dialect.ah_codes))
+    return AuthFile(path, lambda content: Groups(content, continued=dialect.long_lines))
 
 
 def parse_groups(content: str, *, continued: bool) -> dict[str, frozenset[str]]:

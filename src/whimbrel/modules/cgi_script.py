@@ -345,7 +345,7 @@ async def _give(script: Script) -> Answer:
 def body_limit_of(scope: Any) -> int:
     """LimitRequestBody in bytes, the dialect's default where it is not given; 0 for none."""
     limit: int = scope.folder(CoreFolder).limit_body
-    return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.ah_codes else 0
+    return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
 
 def timeout_of(scope: Any, own: float) -> float:

@@ -47,7 +47,7 @@ def make_handler(scope: Scope) -> Made | None:
     conf = scope.folder(ActionsFolder)
     if not (conf.types or conf.methods):
         return None
-    missing = "info" if scope.dialect.version >= (2, 4) else "error"
+    missing = "error" if scope.dialect.missing_is_error else "info"
 
     async def handler(r: Any) -> Answer:
         for number in conf.methods:

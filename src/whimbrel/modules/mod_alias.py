@@ -85,7 +85,7 @@ def _alias_setter(handler: str | None) -> Any:
             check_context(cmd, Not.DIRECTORY | Not.FILES)
             cmd.folder(AliasFolder).alias = (read_string(cmd, args[0], f"Cannot parse alias expression '{args[0]}'"), cmd.path, handler)
             return
-        if cmd.dialect.version >= (2, 4):
+        if not cmd.dialect.contexts_22:
             check_context(cmd, Not.DIR_CONTEXT)
         server = cmd.server(AliasServer)
         fake, real = args[0], _absolute(cmd, args[1])
@@ -107,7 +107,7 @@ def _warn_of_overlap(cmd: Command, server: AliasServer, fake: str) -> None:
 def _match_setter(handler: str | None) -> Any:
     def match(cmd: Command, server: AliasServer, args: list[str]) -> None:
         regex = compiled(cmd, args[0], REGEX_REASON)
-        target = Substitution(_absolute(cmd, args[1]), ampersand=cmd.dialect.version < (2, 4))
+        target = Substitution(_absolute(cmd, args[1]), ampersand=cmd.dialect.ampersand_is_match)
         server.aliases = _added(server.aliases, Mapping(args[0], args[1], regex, target, handler=handler, name=cmd.name))
 
     return match
@@ -134,7 +134,7 @@ def redirect(cmd: Command, _conf: Any, args: list[str]) -> None:
         rest = args[1:]
     moves = 300 <= status < 400
     by_regex = cmd.name.lower() == "redirectmatch"
-    if not by_regex and (not rest or (moves and len(rest) == 1)) and (cmd.path or not moves) and cmd.dialect.version >= (2, 4):
+    if not by_regex and (not rest or (moves and len(rest) == 1)) and (cmd.path or not moves) and cmd.dialect.sections_give_paths:
         _redirect_here(cmd, status, rest)
         return
     _add_redirect(cmd, status, rest[0] if rest else "", rest[1] if len(rest) > 1 else None, by_regex)
@@ -164,7 +164,7 @@ def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_rege
             raise ConfigError("Redirect to non-URL")
     elif url is not None:
         raise ConfigError("Redirect URL not valid for this status")
-    target = Substitution(url or "", ampersand=cmd.dialect.version < (2, 4)) if by_regex else None
+    target = Substitution(url or "", ampersand=cmd.dialect.ampersand_is_match) if by_regex else None
     record: Any = cmd.folder(AliasFolder) if cmd.path else cmd.server(AliasServer)
     record.redirects = _added(record.redirects, Mapping(fake, url, regex, target, status=status, name=cmd.name))
 

@@ -131,10 +131,11 @@ def make_file_group(scope: Scope, _args: str, _parsed: Any) -> Check:
 def make_check22(scope: Scope) -> Made | None:
     """2.2: owns the words group and file-group where a group file is set."""
     settings, realm = scope.folder(AuthzDbmSettings), auth_name(scope)
-    if not scope.dialect.access_in_core or not settings.path:
+    if not scope.dialect.authoritative_chain or not settings.path:
         return None
     file, authoritative = DbmFile(settings.path, settings.kind), settings.authoritative
-    lines = [line for line in requirements(scope) if line.name.lower() in ("group", "file-group")]
+    words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
+    lines = [line for line in requirements(scope) if line.name.lower() in words]
 
     def check(r: Request) -> Answer:
         applicable = [line for line in applying(lines, r) if line.name.lower() == "group" or r.notes.get(GROUP_NOTE) is not None]

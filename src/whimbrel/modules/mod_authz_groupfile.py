@@ -100,9 +100,10 @@ def make_check22(scope: Scope) -> Made | None:
     """2.2: owns the words group and file-group where a group file is set."""
     settings = scope.folder(AuthzGroupFileSettings)
     file = settings.file
-    if not scope.dialect.access_in_core or file is None:
+    if not scope.dialect.authoritative_chain or file is None:
         return None
-    lines = [line for line in requirements(scope) if line.name.lower() in ("group", "file-group")]
+    words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
+    lines = [line for line in requirements(scope) if line.name.lower() in words]
 
     def check(r: Request) -> Answer:
         applicable = list(applying(lines, r))

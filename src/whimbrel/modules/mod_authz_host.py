@@ -89,13 +89,13 @@ def make_access22(scope: Scope) -> Made | None:
     """Order, Allow and Deny as 2.2 ran them; the log is silent where Satisfy Any and a Require line still may let the client in."""
     if not scope.dialect.access_in_core:
         return None
-    record = scope.folder(AllowDenySettings)
+    record, always = scope.folder(AllowDenySettings), scope.dialect.satisfy_any_logs
     denied, reads, waits = compile_denied(record)
 
     def answer(r: Request, refused: bool) -> Answer:
         if not refused:
             return OK
-        if satisfies(r) != "any" or not auth_required(r):
+        if always or satisfies(r) != "any" or not auth_required(r):
             r.log("error", f"client denied by server configuration: {r.filename}", module="authz_host")
         return 403
 

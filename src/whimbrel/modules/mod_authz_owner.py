@@ -87,7 +87,7 @@ def file_group(r: Request) -> str | None:
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_check22(scope: Scope) -> Made | None:
     """2.2: decides file-owner, and notes the group for file-group."""
-    if not scope.dialect.access_in_core:
+    if not scope.dialect.authoritative_chain:
         return None
     lines, authoritative = requirements(scope), scope.folder(AuthzOwnerSettings).authoritative
 

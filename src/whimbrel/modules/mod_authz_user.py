@@ -49,7 +49,7 @@ def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> Check:
 
 def make_check22(scope: Scope) -> Made | None:
     """2.2: owns the words user and valid-user; declines where no line has them, or where it is not authoritative and nobody matches."""
-    if not scope.dialect.access_in_core:
+    if not scope.dialect.authoritative_chain:
         return None
     lines, authoritative = requirements(scope), scope.folder(AuthzUserSettings).authoritative
 

@@ -36,7 +36,7 @@ class CgidServer(ScriptLogSettings):
 def set_timeout(cmd: Command, conf: CgidFolder, words: list[str]) -> None:
     """A time with or without unit; 2.2 takes negative ones too."""
     time = timeout(words[0])
-    if time is None and cmd.dialect.version < (2, 4) and timeout(words[0].lstrip().removeprefix("-")) is not None:
+    if time is None and cmd.dialect.lenient_values and timeout(words[0].lstrip().removeprefix("-")) is not None:
         time = max(0, atoi(words[0]))
     if time is None:
         raise ConfigError(f"{cmd.name} has wrong format")

@@ -84,7 +84,7 @@ def parse_limit(words: str) -> ReadLimit:
 
 def set_limits(cmd: Command, conf: ReqtimeoutServer, words: list[str]) -> None:
     """Any number of ``phase=limit``."""
-    phases = ("header", "body") if cmd.dialect.version < (2, 4) else ("handshake", "header", "body")
+    phases = ("handshake", "header", "body") if cmd.dialect.added_words else ("header", "body")
     for word in split_words(words[0]):
         name, equals, value = word.partition("=")
         if not equals:
@@ -99,7 +99,7 @@ def set_limits(cmd: Command, conf: ReqtimeoutServer, words: list[str]) -> None:
 
 def limits_of(configuration: Any, server: Any) -> ReadLimits:
     """The limits in force: 2.4 has some by default, 2.2 none."""
-    found = dict(DEFAULTS_24) if configuration.dialect.version >= (2, 4) else {}
+    found = dict(DEFAULTS_24) if configuration.dialect.read_limits else {}
     found.update(server.conf(ReqtimeoutServer).limits)
     return ReadLimits(*(found.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
 

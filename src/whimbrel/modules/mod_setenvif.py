@@ -117,7 +117,7 @@ def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Cond
     names = None
     if not _HEADER_NAME.fullmatch(name) and not name.lower().startswith("oid("):
         names = compiled(cmd, name, f"{cmd.name}Header name regex could not be compiled.", ignore_case=ignore_case)
-    return Condition(name, regex, text.lower() if ignore_case else text, ignore_case, names, ampersand=cmd.dialect.version < (2, 4))
+    return Condition(name, regex, text.lower() if ignore_case else text, ignore_case, names, ampersand=cmd.dialect.ampersand_is_match)
 
 
 def _add_variables(cmd: Command, one: Condition, text: str) -> None:

@@ -29,7 +29,7 @@ def set_load_file(command: Command, _none: None, words: list[str]) -> None:
     path = root_relative(configuration.root, words[0])
     wrong = no_library(path)
     if wrong:
-        shown = path if command.dialect.version < (2, 4) or "/" in words[0] or os.path.exists(raw(path)) else words[0]
+        shown = path if not command.dialect.ah_codes or "/" in words[0] or os.path.exists(raw(path)) else words[0]
         raise ConfigError(f"Cannot load {words[0]} into server: {shown}: {wrong}")
 
 

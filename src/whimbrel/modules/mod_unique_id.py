@@ -41,7 +41,7 @@ class Ids:
 
 def make_id(scope: Scope) -> Made:
     """Set UNIQUE_ID; a request that was redirected here keeps its own."""
-    ids = Ids(scope.dialect.version < (2, 4))
+    ids = Ids(scope.dialect.ids_by_address)
 
     def mark(r: Any) -> Answer:
         earlier = r.env.get("REDIRECT_UNIQUE_ID") if r.prev is not None else None

@@ -104,7 +104,7 @@ def make_translate(scope: Scope) -> Made | None:
         word, rest = getword(rest)
         patterns.append(word)
     last = len(patterns) - 1
-    nobody = ("", ".", "..") if scope.dialect.version >= (2, 4) else ("", "..")
+    nobody = ("", ".", "..") if scope.dialect.user_dot_refused else ("", "..")
 
     def translate(r: Any) -> Answer:
         user = _user_of(conf, r.uri, nobody)

@@ -99,7 +99,7 @@ def make_fixup(scope: Scope) -> Made | None:
         return None
     name = re.escape(conf.name)
     known = re.compile(f"^{name}=([^;,]+)|[;,][ \t]*{name}=([^;,]+)")
-    old = scope.dialect.version < (2, 4)
+    old = scope.dialect.ids_by_address
 
     def fixup(r: Any) -> Answer:
         if r.main is not None:

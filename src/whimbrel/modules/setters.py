@@ -41,7 +41,7 @@ def check_context(cmd: Command, forbidden: Places) -> None:
     """Refuse the command where *forbidden* says (ap_check_cmd_context)."""
     if not cmd.path and cmd.methods == -1 and not cmd.in_htaccess and not (cmd.in_virtual_host and "VIRTUALHOST" in forbidden):
         return  # at server level, as most directives are
-    found = misplaced(forbidden, spot(cmd), "2.2" if cmd.dialect.version < (2, 4) else "2.4")
+    found = misplaced(forbidden, spot(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
     if found:
         raise ConfigError(told(cmd.name, found))
 
@@ -63,7 +63,7 @@ def global_only(setter: Setter) -> Setter:
 def not_in_limit22(setter: Setter) -> Setter:
     """*setter*, refused inside <Limit> by 2.2 (2.4 looks at the context before)."""
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
-        if cmd.dialect.version < (2, 4):
+        if cmd.dialect.contexts_22:
             check_context(cmd, Not.LIMIT)
         setter(cmd, record, words)
 

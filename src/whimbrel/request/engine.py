@@ -128,7 +128,7 @@ class Engine:
 
     def unanswered(self, connection: Connection) -> None:
         """A client has sent only a piece of a request line: it gets no answer, and 2.4 logs a 408 where it was the connection's first."""
-        if connection.served or not self.configuration.dialect.ah_codes:
+        if connection.served or self.configuration.dialect.reasons_22:
             return
         r = Request(self, connection, self.main, self.world.root(self.main))
         r.time, r.status, r.the_request = self.runtime.now(), 408, None

@@ -20,7 +20,7 @@ def bind_all(listeners: Iterable[Listener], kept: dict[Key, socket.socket], back
     try:
         for listener in listeners:
             key = (listener.address, listener.port)
-            if key in out and dialect.ah_codes:
+            if key in out and not dialect.listen_22:
                 continue
             out[key] = kept[key] if key in kept and key not in out else bound(listener, backlog)
     except OSError as problem:

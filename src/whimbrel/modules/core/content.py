@@ -30,7 +30,7 @@ def set_default_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
 def set_handler(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     """SetHandler: a name (lower case), or in 2.4 an expression, told by ``expr=`` or ``%{``."""
     word = words[0]
-    if cmd.dialect.version < (2, 4):
+    if not cmd.dialect.expressions:
         conf.handler, conf.handler_expr = word.lower(), None
         return
     text = word[5:] if word.startswith("expr=") else word if "%{" in word else None

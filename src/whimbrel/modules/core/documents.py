@@ -42,24 +42,24 @@ class DocumentTemplate:
 
 def set_error_document(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     """A status, and a URL, a path or a text; ``default`` takes an outer document back."""
-    old = cmd.dialect.version < (2, 4)
+    old = cmd.dialect.reasons_22
     status, document = atoi(words[0]), words[1]
     if not (known(status, version22=old) or (old and status in _UNUSED_22)):
         raise ConfigError(f"Unsupported HTTP response code {words[0]}")
     remote = _SCHEME.match(document) is not None
     if status == 401 and remote:
-        where = "" if old else f"{cmd.place.path}:{cmd.place.line} "
+        where = f"{cmd.place.path}:{cmd.place.line} " if cmd.dialect.ah_codes else ""
         cmd.warn(f"{where}cannot use a full URL in a 401 ErrorDocument directive --- ignoring!", code="AH00113", level="notice")
         return
     mark = "" if remote or document.startswith("/") else '"'
     documents = own(conf, "error_documents", dict)
-    conf.error_documents = {**documents, status: _kept(cmd, document, mark, old=old)}
+    conf.error_documents = {**documents, status: _kept(cmd, document, mark)}
 
 
-def _kept(cmd: Command, document: str, mark: str, *, old: bool) -> str | DocumentTemplate | None:
+def _kept(cmd: Command, document: str, mark: str) -> str | DocumentTemplate | None:
     if mark and document.lower() == "default":
         return None
-    if old:
+    if not cmd.dialect.expressions:
         return mark + document
     template = read_string(cmd, document, "Cannot parse expression in ErrorDocument")
     return DocumentTemplate(mark, template) if template.fixed is None else mark + template.fixed

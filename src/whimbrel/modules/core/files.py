@@ -34,7 +34,7 @@ def set_file_etag(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
 
 def _bit(cmd: Command, keyword: str) -> int:
     bit = _WORDS.get(keyword.lower(), 0)
-    if not bit or (bit == ETAG_DIGEST and cmd.dialect.version < (2, 4)):
+    if not bit or (bit == ETAG_DIGEST and not cmd.dialect.added_words):
         raise ConfigError(f"Unknown keyword '{keyword}' for FileETag directive")
     return bit
 

@@ -34,7 +34,7 @@ _GET, _POST, _OPTIONS = 0, 2, 5
 # translate_name ---------------------------------------------------------------------------------------------------------------------------------
 def make_translate(scope: Scope) -> Made:
     """Document root and path make the file name; ServerPath is left out of it."""
-    old = scope.dialect.version < (2, 4)
+    old = not scope.dialect.ah_codes
 
     def translate(r: Request) -> Answer:
         if r.proxy:
@@ -134,10 +134,10 @@ _OF_MODULES: Final = {
 def make_default_handler(scope: Scope) -> Made:
     """Answers with the file, after the request body was read and thrown away."""
     guarded = frozenset(name for name, modules in _OF_MODULES.items() if any(map(scope.loaded, modules)))
-    missing = "info" if scope.dialect.ah_codes else "error"
+    missing = "error" if scope.dialect.missing_is_error else "info"
     limit = scope.folder(CoreFolder).limit_body
     if limit < 0:
-        limit = DEFAULT_BODY_LIMIT if scope.dialect.ah_codes else 0
+        limit = DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
     async def default_handler(r: Request) -> Answer:
         if r.handler in guarded and r.info is not None:

@@ -15,9 +15,10 @@ from whimbrel.modules.core.files import ON_OFF
 from whimbrel.modules.setters import Not, atoi, global_only, not_in_limit22, outside, own, set_choice, set_flag, set_lower, set_number, timeout
 
 
-def set_keep_alive(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_keep_alive(cmd: Command, conf: CoreServer, words: list[str]) -> None:
     """KeepAlive: 2.2 takes every word but Off and 0 for On."""
-    conf.keep_alive = words[0].lower() not in ("off", "0")
+    word = words[0].lower()
+    conf.keep_alive = word not in ("off", "0") if cmd.dialect.keepalive_any_word else word == "on"
 
 
 def set_keep_alive_timeout(cmd: Command, conf: CoreServer, words: list[str]) -> None:

@@ -118,7 +118,7 @@ def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
             raise ConfigError(f"{command.name}> directive missing closing '>'")
         negated = text[:1] == "!"
         name = text[1:] if negated else text
-        if command.dialect.version >= (2, 4):
+        if not command.dialect.lines_22:
             name = getword(name)[0]
         if not name:
             raise ConfigError(f"{command.name}> directive requires additional arguments")

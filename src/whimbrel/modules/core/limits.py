@@ -44,7 +44,7 @@ def set_xml_body(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     value = max(-LONG_MAX - 1, min(strtol_prefix(words[0])[0], LONG_MAX))
     if value < 0:
         raise ConfigError("LimitXMLRequestBody requires a non-negative integer.")
-    if value > MAX_XML_BODY and cmd.dialect.version >= (2, 4):
+    if value > MAX_XML_BODY and not cmd.dialect.lenient_values:
         raise ConfigError(f"LimitXMLRequestBody must not exceed {MAX_XML_BODY}")
     conf.limit_xml_body = value or MAX_XML_BODY
 
@@ -71,7 +71,7 @@ def set_timeout(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
 
 def default_timeout(configuration: Any) -> None:
     """Timeout is 300 seconds in 2.2 where nothing sets it."""
-    if configuration.dialect.version < (2, 4):
+    if configuration.dialect.patient:
         for server in configuration.servers():
             conf = server.record(CoreServer)
             if conf.timeout is UNSET:

@@ -23,7 +23,7 @@ def set_listen(command: Command, _none: None, words: list[str]) -> None:
         parts = parse_host_port(words[0])
     except BadAddress:
         raise ConfigError("Invalid address or port") from None
-    if parts.scope and command.dialect.version < (2, 4):
+    if parts.scope and command.dialect.listen_22:
         raise ConfigError("Scope id is not supported")
     if not parts.port:
         raise ConfigError("Port must be specified")
@@ -34,7 +34,7 @@ def set_listen(command: Command, _none: None, words: list[str]) -> None:
 
 def _addresses(state: CommandState, host: str, port: int, scope: str) -> list[str]:
     """The addresses of *host*, [""] for any."""
-    old = state.dialect.version < (2, 4)
+    old = state.dialect.listen_22
     if not host:
         return [""]
     try:
@@ -74,7 +74,7 @@ def _interface_exists(name: str) -> bool:
 def _add(state: CommandState, listener: Listener) -> None:
     """Add the listener; 2.4 refuses the same address and port twice while it reads, 2.2 when it binds."""
     listeners = state.configuration.spec.listeners
-    if state.dialect.version >= (2, 4) and any(known.address == listener.address and known.port == listener.port for known in listeners):
+    if not state.dialect.listen_22 and any(known.address == listener.address and known.port == listener.port for known in listeners):
         raise ConfigError("Cannot define multiple Listeners on the same IP:port")
     listeners.append(listener)
 

@@ -134,7 +134,7 @@ def error_sink(configuration: Any, server: Server) -> LogSink:
 
 def check_error_logs(configuration: Any) -> None:
     """2.4 looks for the folders of all error logs before anything starts; the virtual hosts come in httpd's order, the last one first."""
-    if configuration.dialect.version < (2, 4):
+    if not configuration.dialect.log_folders_first:
         return
     main, *hosts = configuration.servers()
     main_log = main.conf(CoreServer).error_log

@@ -43,7 +43,7 @@ def make_options_star(_scope: Scope) -> Made:
 def make_trace(scope: Scope) -> Made:
     """TRACE gives the request's head back; with TraceEnable extended its body too (ap_send_http_trace)."""
     mode = scope.server(CoreServer).trace_enable
-    level = "info" if scope.dialect.ah_codes else "error"
+    level = "error" if scope.dialect.missing_is_error else "info"
 
     async def trace(r: Request) -> Answer:
         if r.method_number != _TRACE:

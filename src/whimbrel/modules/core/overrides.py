@@ -115,12 +115,12 @@ def _known_option(word: str) -> int:
 def set_allow_override(command: Command, conf: CoreFolder, words: list[str]) -> None:
     """AllowOverride: class bits, Options=LIST, Nonfatal=KIND."""
     _useless(command, f"Useless use of AllowOverride in line {command.place.line} of {command.place.path}.", "AH00114")
-    check_context(command, Not.HTACCESS if command.dialect.version >= (2, 4) else Not.LIMIT)
+    check_context(command, Not.LIMIT if command.dialect.contexts_22 else Not.HTACCESS)
     override = nonfatal = 0
     for word in split_words(words[0]):
         key, equals, value = word.partition("=")
         lower = key.lower()
-        if lower == "nonfatal" and command.dialect.version >= (2, 4):
+        if lower == "nonfatal" and command.dialect.added_words:
             if not equals:
                 raise ConfigError(f"=Override, =Unknown or =All expected after {key}")
             nonfatal |= NONFATAL.get(value.lower(), 0)

@@ -198,16 +198,15 @@ def set_limit_except(command: Command, _none: None, words: list[str]) -> None:
 
 
 def _limit(command: Command, words: list[str], *, except_these: bool) -> None:
-    old = command.dialect.version < (2, 4)
-    if old:
+    if command.dialect.contexts_22:
         check_context(command, Not.LIMIT)
     text, mask = container_text(command, words), 0
     while text:
         method, text = getword(text)
-        mask |= 1 << _method_number(command, method, old, except_these)
+        mask |= 1 << _method_number(command, method, except_these)
     if except_these:
         mask = ~mask
-    if not old:
+    if command.dialect.limit_must_matter:
         if not command.methods & mask:
             raise ConfigError(f"{command.name}> directive excludes all methods")
         if command.methods & mask == command.methods:
@@ -215,13 +214,13 @@ def _limit(command: Command, words: list[str], *, except_these: bool) -> None:
     command.execute(command.node.children, methods=command.methods & mask)
 
 
-def _method_number(command: Command, method: str, old: bool, except_these: bool) -> int:
+def _method_number(command: Command, method: str, except_these: bool) -> int:
     methods = state_of(command).configuration.methods
     if method == "TRACE" and not except_these:
         raise ConfigError("TRACE cannot be controlled by <Limit>, see TraceEnable")
     number = methods.number(method)
     if number == INVALID:
-        if command.in_htaccess and not old:
+        if command.in_htaccess and command.dialect.limit_must_matter:
             raise ConfigError(f"Could not register method '{method}' for {command.name} from .htaccess configuration")
         number = methods.register(method)
     return number
@@ -252,7 +251,7 @@ def add_addresses(state: CommandState, word: str, port: int, to: list[Any]) -> N
     if not word:
         return
     try:
-        to.extend(virtual_addresses(word, port, old=state.dialect.version < (2, 4)))
+        to.extend(virtual_addresses(word, port, old=state.dialect.name_virtual_host))
     except Unresolved as problem:
         state.configuration.warn(f"Could not resolve host name {problem.host} -- ignoring!", code="AH00547", level="error", cause=problem.reason)
 

@@ -22,7 +22,7 @@ def set_server_name(command: Command, _none: None, words: list[str]) -> None:
     """ServerName [scheme://]host[:port]."""
     check_context(command, Not.DIR_CONTEXT)
     server, text = state_of(command).current_server, words[0]
-    if has_wildcards(text) and command.dialect.version >= (2, 4):
+    if has_wildcards(text) and not command.dialect.lenient_values:
         raise ConfigError(f'Invalid ServerName "{text}" use ServerAlias to set multiple server names.')
     scheme, separator, rest = text.partition("://")
     if separator:
@@ -62,8 +62,8 @@ def set_document_root(command: Command, conf: CoreServer, words: list[str]) -> N
     path = command.server_path(words[0])
     if state_of(command).configuration.options.check_roots and not is_directory(path):
         if not command.in_virtual_host:
-            raise ConfigError("DocumentRoot must be a directory" if command.dialect.version < (2, 4) else
-                              f"DocumentRoot '{path}' is not a directory, or is not readable")
+            raise ConfigError(f"DocumentRoot '{path}' is not a directory, or is not readable" if command.dialect.ah_codes else
+                              "DocumentRoot must be a directory")
         command.warn(f"Warning: DocumentRoot [{path}] does not exist", code="AH00112", level="startup")
     conf.document_root = path
 

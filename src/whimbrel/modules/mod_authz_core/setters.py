@@ -55,7 +55,7 @@ def find_provider(cmd: Command, name: str) -> AuthzProvider:
     aliases = cmd.main_server(AuthzCoreServer).aliases
     found: AuthzProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider("authz", name)
     if found is None:
-        if not without_behaviour(cmd, _ELSEWHERE.get(name)):
+        if not without_behaviour(cmd, _ELSEWHERE.get(name)) and cmd.dialect.unknown_require_word:
             raise ConfigError(f"Unknown Authz provider: {name}")
         return AuthzProvider(refuse(f"Require {name} has no behaviour here"))
     return found

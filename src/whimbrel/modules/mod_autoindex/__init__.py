@@ -156,7 +156,7 @@ def make_handler(scope: Scope) -> Made:
     """Answer GET requests for folders with a listing, where Options Indexes allows it."""
     conf = scope.folder(AutoindexSettings).settled()
     allowed = bool(scope.folder(CoreFolder).options.value & OPT_INDEXES)
-    new, types = scope.dialect.version >= (2, 4), HTML if scope.dialect.autoindex_xhtml else HTML[:1]
+    new, types = not scope.dialect.pages_22, HTML if scope.dialect.autoindex_xhtml else HTML[:1]
     kind = f"{conf.content_type or 'text/html'};charset={conf.charset or 'ISO-8859-1'}"
 
     async def handle(r: Any) -> Answer:

@@ -142,7 +142,7 @@ class AutoindexSettings:
 def set_options(cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
     """Words with and without sign; a plain one forgets the signed ones before it."""
     conf.outermost = not cmd.path and not cmd.in_virtual_host
-    known = WORDS_24 if cmd.dialect.version >= (2, 4) else WORDS
+    known = WORDS_24 if cmd.dialect.added_words else WORDS
     for whole in words:
         sign, word = (whole[0], whole[1:]) if whole[:1] in ("+", "-") else ("", whole)
         option = known.get(word.lower())

@@ -144,7 +144,7 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
     if text:
         raise ConfigError("Header has too many arguments" if for_answer else f"{cmd.name} has too many arguments")
     action = action.lower()
-    known = ACTIONS_24 if cmd.dialect.version >= (2, 4) else ACTIONS_22
+    known = ACTIONS_24 if cmd.dialect.added_words else ACTIONS_22
     if action not in known:
         raise ConfigError("first argument must be " + ", ".join(f"'{a}'" for a in known[:-1]) + f", or '{known[-1]}'.")
     value, replacement, clause = _sorted_words(action, words, for_answer)
@@ -157,7 +157,7 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
     condition, early = ("", False) if test is not None else _clause(cmd, clause)
     source = replacement if regex is not None else value
     items, timed = _value(cmd, source or "")
-    return Line(action, name.partition(":")[0], items, regex, condition, early, timed, cmd.dialect.version < (2, 4), test)
+    return Line(action, name.partition(":")[0], items, regex, condition, early, timed, cmd.dialect.ampersand_is_match, test)
 
 
 def _sorted_words(action: str, words: list[str | None], for_answer: bool) -> tuple[str | None, str | None, str | None]:
@@ -183,7 +183,7 @@ def _sorted_words(action: str, words: list[str | None], for_answer: bool) -> tup
 
 
 def _test(cmd: Command, clause: str | None) -> Condition | None:
-    if clause is None or not clause.lower().startswith("expr=") or cmd.dialect.version < (2, 4):
+    if clause is None or not clause.lower().startswith("expr=") or not cmd.dialect.expressions:
         return None
     return read_condition(cmd, clause[5:], "Can't parse envclause/expression")
 
@@ -199,13 +199,13 @@ def _clause(cmd: Command, clause: str | None) -> tuple[str, bool]:
         if clause[4:] in ("", "!"):
             raise ConfigError("error: missing environment variable name. envclause should be in the form env=envar ")
         return clause[4:], False
-    if cmd.dialect.version < (2, 4):
+    if not cmd.dialect.expressions:
         raise ConfigError("error: envclause should be in the form env=envar")
     raise ConfigError(f"Unknown parameter: {clause}")
 
 
 def _value(cmd: Command, text: str) -> tuple[tuple[Item, ...], bool]:
-    if cmd.dialect.version < (2, 4):
+    if not cmd.dialect.expressions:
         return parse_format(text, _ITEMS_22)
     if text.startswith("expr="):
         return (_expression(cmd, text[5:]),), False

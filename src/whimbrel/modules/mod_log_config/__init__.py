@@ -61,7 +61,7 @@ class LogServer:
 
 def kind_of(cmd: Command) -> KindOf:
     """The letters of this version, then those of other modules."""
-    old = cmd.dialect.version < (2, 4)
+    old = not cmd.dialect.added_words
 
     def find(letter: str) -> ItemKind | None:
         kind = KINDS.get(letter)
@@ -102,7 +102,7 @@ def _condition(cmd: Command, text: str) -> Condition | ExprCondition:
         if name in ("", "!"):
             raise ConfigError("missing environment variable name")
         return Condition(name.removeprefix("!"), name.startswith("!"))
-    if low.startswith("expr=") and cmd.dialect.version >= (2, 4):
+    if low.startswith("expr=") and cmd.dialect.expressions:
         if not text[5:]:
             raise ConfigError("missing condition")
         try:
@@ -174,7 +174,7 @@ def make_log(scope: Scope) -> Made | None:
 
 def check_folders(configuration: Any) -> None:
     """2.4 looks for the folders of all logs before anything starts."""
-    if configuration.dialect.version < (2, 4):
+    if not configuration.dialect.log_folders_first:
         return
     main, *hosts = configuration.servers()
     lines = []

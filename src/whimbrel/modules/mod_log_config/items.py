@@ -45,7 +45,7 @@ def _escaped(value: str | None) -> str | None:
 def remote_host(r: Any, argument: str) -> str | None:
     """%h: the name when one was looked up, else the address."""
     connection = r.connection
-    if argument != "c" or not r.plan.dialect.ah_codes:
+    if argument != "c" or not r.plan.dialect.added_words:
         name = connection.notes.get("remote-host")
         if name:
             return str(name)
@@ -76,7 +76,7 @@ def request_time(r: Any, argument: str) -> str | None:
     """%t, %{format}t: sec, msec, usec, msec_frac, usec_frac or a strftime format, of the beginning (``begin:``) or the end (``end:``)."""
     if not argument:
         return log_time(r.time)
-    if not r.plan.dialect.ah_codes:
+    if not r.plan.dialect.added_words:
         return time.strftime(argument, time.localtime(int(r.time)))
     moment = _clock(r) if argument.startswith("end:") else r.time
     wanted = argument[argument.index(":") + 1:] if argument.startswith(("begin:", "end:")) else argument
@@ -117,7 +117,7 @@ _UNITS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
 
 def duration(r: Any, argument: str) -> str | None:
     """%T: seconds; %{ms}T, %{us}T.  An unknown unit is written as it stands."""
-    unit = _UNITS.get(argument) if r.plan.dialect.ah_codes else 1_000_000
+    unit = _UNITS.get(argument) if r.plan.dialect.added_words else 1_000_000
     return argument if unit is None else str(_micros(r) // unit)
 
 
@@ -154,7 +154,7 @@ def field_out(r: Any, argument: str) -> str | None:
     """%{Name}o: Content-Type without parameters; several Set-Cookie fields are joined."""
     low = argument.lower()
     if low == "content-type":
-        kind = r.content_type if r.plan.dialect.ah_codes else content_type(r)
+        kind = r.content_type if not r.plan.dialect.default_type else content_type(r)
         return None if not kind else escape_logitem(kind.partition(";")[0].rstrip())
     if low == "set-cookie":
         values = [*r.headers_out.get_all(argument), *r.err_headers_out.get_all(argument)]

@@ -28,7 +28,7 @@ def rewrite_logs(configuration: Any) -> list[LogSink]:
 
 def warn_of_programs(finished: Any) -> None:
     """2.2: programs want a RewriteLock."""
-    if finished.dialect.ah_codes:
+    if not finished.dialect.rewrite_22:
         return
     records = [server.conf(RewriteServer) for server in finished.servers() if RewriteServer in server.records]
     if any(record.engine and any(map(needs_engine, record.maps.values())) for record in records) and not finished.main.conf(RewriteServer).lock:

@@ -86,7 +86,7 @@ def rule_list(scope: Scope, rules: Rules, folder: str) -> RuleList:
     if found is None:
         if len(server.compiled) >= MOST_KEPT:
             server.compiled.clear()
-        compiler = Compiler(usable_maps(server, scope), version22=not scope.dialect.ah_codes)
+        compiler = Compiler(usable_maps(server, scope), version22=scope.dialect.rewrite_22)
         found = server.compiled[key] = RuleList(rules, folder, compiler, log_function(scope), level >= PATTERNS_LOGGED)
     return found
 

@@ -27,7 +27,7 @@ _ANY_URI_HINT: Final = "Consult the manual entry for the RewriteOptions directiv
 def make_translate(scope: Scope) -> Made | None:
     """A server's rules.  2.4 asks the engine of the folder settings, which <Location> may change; 2.2 that of the server."""
     server, folder = scope.server(RewriteServer), scope.folder(RewriteFolder)
-    new = scope.dialect.ah_codes
+    new = not scope.dialect.rewrite_22
     if not (folder.engine if new else server.engine):
         return None
     rules = rule_list(scope, server.rules, "")
@@ -185,7 +185,7 @@ def make_fixup(scope: Scope) -> Made | None:
     if folder.directory is None or not folder.engine:
         return None
     if not scope.folder(CoreFolder).options.value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
-        return Made(_links_are_off(scope.dialect.ah_codes))
+        return Made(_links_are_off(not scope.dialect.rewrite_22))
     rules = rule_list(scope, folder.rules, folder.directory)
     if not folder.rules and rules.log is None:
         return None
@@ -209,7 +209,7 @@ def make_fixup(scope: Scope) -> Made | None:
             return DECLINED
         return _folder_result(r, run, outcome, folder, proxied)
 
-    reads = rules.reads | (Reads.OUTSIDE if rules.log is not None and not scope.dialect.ah_codes else Reads.NOTHING)
+    reads = rules.reads | (Reads.OUTSIDE if rules.log is not None and scope.dialect.rewrite_22 else Reads.NOTHING)
     return _made(rules, begin, finish, reads)
 
 

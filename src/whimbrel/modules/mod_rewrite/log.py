@@ -25,7 +25,7 @@ _DEBUG: Final = LEVELS["debug"]
 
 def log_level(scope: Scope) -> int:
     """The highest level of lines that are written under *scope*, 0 for none."""
-    if not scope.dialect.ah_codes:
+    if scope.dialect.rewrite_22:
         server = scope.server(RewriteServer)
         return server.log_level if server.log else 0
     levels = scope.folder(CoreFolder).log_level or scope.server(CoreServer).log_level
@@ -37,7 +37,7 @@ def log_function(scope: Scope) -> LogFn | None:
     limit = log_level(scope)
     if not limit:
         return None
-    if not scope.dialect.ah_codes:
+    if scope.dialect.rewrite_22:
         return _to_file(log_sink(scope.server(RewriteServer).log or ""), limit)
 
     def to_error_log(r: Any, level: int, folder: str, text: str) -> None:

@@ -21,7 +21,7 @@ from whimbrel.regex import Regex, RegexError, compile_regex
 
 
 def _old(cmd: Command) -> bool:
-    return not cmd.dialect.ah_codes
+    return cmd.dialect.rewrite_22
 
 
 def _server(cmd: Command) -> RewriteServer:

@@ -196,7 +196,7 @@ _HEADERS: Final = {
 }
 
 _PLAIN: Final[dict[str, Variable]] = {
-    "API_VERSION": _of(lambda r: "20120211:142" if r.plan.dialect.ah_codes else "20051115:43"),
+    "API_VERSION": _of(lambda r: "20051115:43" if r.plan.dialect.rewrite_22 else "20120211:142"),
     "AUTH_TYPE": _of(lambda r: r.auth_type),
     "CONN_REMOTE_ADDR": _of(lambda r: r.connection.client_ip, Reads.CLIENT),
     "CONTEXT_DOCUMENT_ROOT": _of(lambda r: context(r)[1]),

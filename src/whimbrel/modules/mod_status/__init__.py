@@ -48,7 +48,7 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
 
 def make_handler(scope: Scope) -> Made | None:
     """Answer requests whose handler is server-status."""
-    new = scope.dialect.version >= (2, 4)
+    new = not scope.dialect.pages_22
     extended = scope.server(Process).extended_status is not False if new else scope.server(StatusServer).extended
 
     def handle(r: Any) -> Answer:
