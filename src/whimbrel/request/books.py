@@ -17,6 +17,7 @@ from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Key, RawHead
 from whimbrel.request.record import Connection, Request
 
 MAX_BODY: Final = 512 * 1024
+MAX_WEIGHT: Final = 2 * MAX_BODY      # bytes of one answer with what belongs to it
 MAX_BYTES: Final = 12 * 1024 * 1024   # of each of the two generations
 MAX_ENTRIES: Final = 4096
 MAX_LINES: Final = 4096               # request lines whose fields are known
@@ -56,8 +57,9 @@ class KeptAnswers:
         if len(body) > MAX_BODY:
             return
         lines = tuple((w.sink, *w.frozen(r)) for w in writers if w.applies(r))
-        connection = r.connection
-        self.book(connection.local_ip, connection.local_port).put(Kept(answer, head, body, lines), head, r.headers_in, _told(writers))
+        kept, connection = Kept(answer, head, body, lines), r.connection
+        if kept.weight <= MAX_WEIGHT:
+            self.book(connection.local_ip, connection.local_port).put(kept, head, r.headers_in, _told(writers))
 
 
 class Book:
@@ -149,18 +151,18 @@ class Book:
         return known.key(bare, kept.request.connection.client_ip)
 
     def _put(self, key: Key, kept: Kept) -> None:
-        self._bytes += kept.size + 2048
+        self._bytes += kept.weight
         if len(self._young) >= MAX_ENTRIES or self._bytes > MAX_BYTES:
             self._old, self._young = self._young, {}
-            self._bytes = kept.size + 2048
+            self._bytes = kept.weight
         self._young[key] = kept
 
     def _put_exact(self, head: bytes, kept: Kept) -> None:
-        self._exact_bytes += kept.size + 2048
+        self._exact_bytes += kept.weight
         if len(self.exact) >= MAX_ENTRIES or self._exact_bytes > MAX_BYTES:
             self._old_exact = self.exact.copy()
             self.exact.clear()
-            self._exact_bytes = kept.size + 2048
+            self._exact_bytes = kept.weight
         self.exact[head] = kept
 
 

@@ -22,6 +22,12 @@ def drive(work: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
     return _rest(work, waiting)
 
 
+@types.coroutine
+def give_way() -> Generator[None, None, None]:
+    """Let others have their turn of the loop before a long piece of work goes on."""
+    yield
+
+
 async def _rest(work: Coroutine[Any, Any, T], waiting: Any) -> T:
     return await _resumed(work, waiting)
 

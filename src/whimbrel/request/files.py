@@ -34,16 +34,16 @@ class FileView:
 
     *client* says that it depended on the client's address, *outside* that it depended on something that can't be noted, so that it is not
     kept.  *moving* are texts in the answer's fields that go with the clock: each as it stands there, and what makes it anew for a second.
-    One view is shared by all requests that take part in an answer.
+    One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others, *nested_bytes* what they wrote.
     """
 
-    __slots__ = ("client", "errno", "moving", "newest", "notes", "outside")
+    __slots__ = ("client", "errno", "moving", "nested", "nested_bytes", "newest", "notes", "outside")
 
     def __init__(self) -> None:
         self.client = self.outside = False
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.moving: list[Moving] = []
-        self.newest = 0
+        self.newest = self.nested = self.nested_bytes = 0
         self.errno = 0  # why the last question that got None got it
 
     def stat(self, path: str) -> os.stat_result | None:

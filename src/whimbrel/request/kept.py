@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
 
 KEEP_ALIVE: Final = b", max="
+BASE: Final = 2048  # bytes of an answer's own, of a note of a file, of an error-log line: about
+NOTE: Final = 300
+EVENT: Final = 400
 MAX_RECENT: Final = 256
 
 
@@ -51,6 +54,8 @@ class Kept:
     hold (its head says that the connection stays open).  *steady*: within one second all its uses by one client have the same log lines, those
     whose heads are *head* to the byte.
 
+    *weight* is about what it takes in memory, in bytes.
+
     *turn* and *adders* are the server's notes: in the turn of its loop with that number the answer has been found to hold, *data* are its bytes and
     *adders* write its log lines for the client *line_client*.
     """
@@ -58,7 +63,7 @@ class Kept:
     __slots__ = (
         "adders", "after", "before", "body", "checked", "client", "close", "data", "date", "events", "head", "head_size", "limit", "line_client",
         "line_second", "lines", "moved", "moving", "notes", "payload", "recent", "recent_second", "request", "size", "slot",
-        "steady", "turn", "writers",
+        "steady", "turn", "weight", "writers",
     )
 
     def __init__(self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...]) -> None:
@@ -76,6 +81,7 @@ class Kept:
         self.writers = tuple((sink, line) for sink, line, _steady in writers)
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.size, self.head_size = len(body), len(answer.before) + DATE_BYTES + len(answer.after)
+        self.weight = self.size + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
         self.steady = not self.events and all(steady for _sink, _line, steady in writers)
         self.turn = self.checked = -1
         self.date = self.data = self.moved = b""

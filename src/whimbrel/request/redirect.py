@@ -91,12 +91,17 @@ def too_deep(r: Request) -> bool:
         elif top.main is not None:
             subrequests += 1
             if limits.max_subrequests and subrequests >= limits.max_subrequests:
-                word = "confguration" if r.plan.dialect.reasons_22 else "configuration"  # as 2.2 spells it
-                what = f"{limits.max_subrequests} subrequest nesting levels due to probable {word} error."
-                r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00125")
+                log_nested(r)
                 return True
         top = top.prev if top.prev is not None else top.main
     return False
+
+
+def log_nested(r: Request) -> None:
+    """The line about a request whose sub-requests are too many."""
+    word = "confguration" if r.plan.dialect.reasons_22 else "configuration"  # as 2.2 spells it
+    what = f"{r.server_conf(CoreServer).max_subrequests} subrequest nesting levels due to probable {word} error."
+    r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00125")
 
 
 def _child(r: Request, method: str = "GET") -> Request:

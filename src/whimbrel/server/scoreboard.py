@@ -11,12 +11,13 @@ import mmap
 import os
 import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128
-_HEAD: Final = struct.Struct("=QI")  # serial number (odd while it is written), length
+_HEAD: Final = struct.Struct("=QQ")  # serial number (odd while it is written), length
 
 
 @dataclass(slots=True)
@@ -31,31 +32,34 @@ class Life:
 
 
 class Board:
-    """The shared memory; made by the master before it forks."""
+    """The shared memory; made by the master before it forks.  The serial numbers and lengths of all slots stand together at its start."""
 
     def __init__(self, slots: int = SLOTS) -> None:
         self.slots = slots
-        self._memory = mmap.mmap(-1, slots * SLOT)
+        self._texts = slots * _HEAD.size
+        self._memory = mmap.mmap(-1, self._texts + slots * SLOT)
         self._good: dict[int, dict[str, Any]] = {}
+        self._heads = b""
+        self._every: list[tuple[int, dict[str, Any]]] = []
 
     def write(self, slot: int, value: dict[str, Any]) -> None:
         """Replace what *slot* says; texts that don't fit lose their rows."""
         data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
-        if len(data) > SLOT - _HEAD.size:
-            data = json.dumps({**value, "rows": value.get("rows", [])[:16]}, separators=(",", ":")).encode()[: SLOT - _HEAD.size]
-        at = slot * SLOT
-        serial, _ = _HEAD.unpack_from(self._memory, at)
-        _HEAD.pack_into(self._memory, at, serial + 1, 0)
-        self._memory[at + _HEAD.size : at + _HEAD.size + len(data)] = data
-        _HEAD.pack_into(self._memory, at, serial + 2, len(data))
+        if len(data) > SLOT:
+            data = json.dumps({**value, "rows": value.get("rows", [])[:16]}, separators=(",", ":")).encode()[:SLOT]
+        head, at = slot * _HEAD.size, self._texts + slot * SLOT
+        serial, _ = _HEAD.unpack_from(self._memory, head)
+        _HEAD.pack_into(self._memory, head, serial + 1, 0)
+        self._memory[at:at + len(data)] = data
+        _HEAD.pack_into(self._memory, head, serial + 2, len(data))
 
     def read(self, slot: int) -> dict[str, Any] | None:
         """What *slot* says, None for an empty one."""
-        at = slot * SLOT
+        head, at = slot * _HEAD.size, self._texts + slot * SLOT
         for _ in range(3):
-            serial, length = _HEAD.unpack_from(self._memory, at)
-            data = self._memory[at + _HEAD.size : at + _HEAD.size + length]
-            if serial % 2 == 0 and _HEAD.unpack_from(self._memory, at)[0] == serial:
+            serial, length = _HEAD.unpack_from(self._memory, head)
+            data = self._memory[at:at + length]
+            if serial % 2 == 0 and _HEAD.unpack_from(self._memory, head)[0] == serial:
                 if not length:
                     self._good.pop(slot, None)
                     return None
@@ -64,37 +68,61 @@ class Board:
                 return value
         return self._good.get(slot)
 
+    def every(self) -> list[tuple[int, dict[str, Any]]]:
+        """What all slots say that say something; read anew when one of them has changed.  Not to be changed."""
+        heads = self._memory[:self._texts]
+        if heads != self._heads:
+            found = ((slot, self.read(slot)) for slot in range(self.slots))
+            self._every = [(slot, value) for slot, value in found if value is not None]
+            self._heads = heads
+        return self._every
+
     def clear(self, slot: int) -> None:
         """The worker of *slot* is gone."""
-        serial, _ = _HEAD.unpack_from(self._memory, slot * SLOT)
-        _HEAD.pack_into(self._memory, slot * SLOT, serial + 2 - serial % 2, 0)
+        head = slot * _HEAD.size
+        serial, _ = _HEAD.unpack_from(self._memory, head)
+        _HEAD.pack_into(self._memory, head, serial + 2 - serial % 2, 0)
 
 
 class Scoreboard:
-    """One worker's view of the board; the Runtime's scoreboard (see modules/mod_status.py for the keys)."""
+    """One worker's view of the board; the Runtime's scoreboard (see modules/mod_status/state.py for the keys).
 
-    def __init__(self, board: Board, slot: int, life: Life, refresh: Any) -> None:
-        self._board, self._slot, self._life, self._refresh = board, slot, life, refresh
+    *own* gives what this worker would write into its slot at this moment.
+    """
 
-    def _all(self) -> list[tuple[int, dict[str, Any]]]:
-        self._refresh()
-        found = ((slot, self._board.read(slot)) for slot in range(self._board.slots))
-        return [(slot, value) for slot, value in found if value is not None]
+    def __init__(self, board: Board, slot: int, life: Life, own: Callable[[], dict[str, Any]]) -> None:
+        self._board, self._slot, self._life, self._own = board, slot, life, own
+        self._seen: list[dict[str, Any]] | None = None
+
+    def _all(self) -> list[dict[str, Any]]:
+        mine = (self._slot, self._own())
+        every = [mine, *(one for one in self._board.every() if one[0] != self._slot)]
+        return [value for _slot, value in sorted(every, key=lambda one: one[0])]
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each connection that is open, and one for each worker that waits."""
-        return [row for _slot, value in self._all() for row in value.get("rows", [])]
+        every = self._seen = self._all()
+        return [row for value in every for row in _rows_of(value)]
 
     def totals(self) -> dict[str, Any]:
-        """Sums over all workers."""
-        every = [value for _slot, value in self._all()]
+        """Sums over all workers, as they were when the rows were last asked for: once."""
+        every, self._seen = self._seen or self._all(), None
         own = os.times()
         return {
             "started": self._life.started, "restarted": self._life.restarted, "generation": self._life.generation, "config_generation": 1,
-            "built": self._life.built, "mpm": self._life.mpm, "slots": sum(len(v.get("rows", [])) for v in every),
+            "built": self._life.built, "mpm": self._life.mpm, "slots": sum(len(v.get("rows", ())) + v.get("idle", 0) for v in every),
             "accesses": sum(v["accesses"] for v in every), "bytes": sum(v["bytes"] for v in every), "duration": sum(v["duration"] for v in every),
             "cpu": (own.user, own.system, own.children_user, own.children_system), "processes": [v["process"] for v in every],
         }
+
+
+def _rows_of(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one worker's text, those that wait behind those of connections: each names its worker."""
+    worker, idle = value.get("worker"), value.get("idle", 0)
+    rows: list[dict[str, Any]] = value.get("rows", [])
+    for row in rows:
+        row["worker"] = worker
+    return rows + [{"worker": worker, "state": value.get("waiting", "_")}] * idle
 
 
 def now() -> float:

@@ -37,6 +37,7 @@ class Worker:
         self._settled = False
         self._servers: list[asyncio.AbstractServer] = []
         self._reported = self._cpu = 0.0
+        self._pid = os.getpid()
 
     def run(self) -> int:
         """Serve until told to end."""
@@ -46,7 +47,7 @@ class Worker:
         self.generation.runtime.born()
         self.service = service = Service(self.generation.engine, self.loop, report=self._report)
         service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
-        self.generation.runtime.scoreboard = Scoreboard(self.generation.board, self.slot, self.generation.life, self.refresh)
+        self.generation.runtime.scoreboard = Scoreboard(self.generation.board, self.slot, self.generation.life, self.summary)
         self.generation.logs.attach(self.loop.call_soon)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH):
             self.loop.add_signal_handler(number, self._told, number)
@@ -142,23 +143,24 @@ class Worker:
     def refresh(self) -> None:
         """Write this worker's slot of the scoreboard."""
         self._reported, self._cpu = time.monotonic(), time.process_time()
-        service = self.service
-        rows = [{**one.row(), "process": self.slot, "generation": self.generation.life.generation, "pid": os.getpid()} for one in service.connections]
-        for row in rows:
-            row["accesses"], row["bytes"] = (row.pop("served"), service.requests, service.requests), (0, service.sent, service.sent)
-        self.generation.board.write(self.slot, self._summary(rows))
+        self.generation.board.write(self.slot, self.summary())
 
-    def _summary(self, rows: list[dict[str, Any]]) -> dict[str, Any]:
-        service = self.service
-        states = "".join(row["state"] for row in rows)
-        idle = max(1, min(self.generation.spec.threads, 64) - len(rows))
-        waiting = {"process": self.slot, "generation": self.generation.life.generation, "pid": os.getpid(), "state": "G" if service.draining else "_"}
+    def summary(self) -> dict[str, Any]:
+        """What this worker has to say about itself: its connections in `rows`, what all of its rows say in `worker`, `idle` more that wait."""
+        service, generation = self.service, self.generation
+        rows = [one.row() for one in service.connections]
+        states = "".join([row["state"] for row in rows])
+        idle = max(1, min(generation.spec.threads, 64) - len(rows))
+        worker = {
+            "process": self.slot, "generation": generation.life.generation, "pid": self._pid, "requests": service.requests, "sent": service.sent,
+        }
         process = {
-            "slot": self.slot, "pid": os.getpid(), "stopping": service.draining, "connections": len(rows), "accepting": not service.draining,
+            "slot": self.slot, "pid": self._pid, "stopping": service.draining, "connections": len(rows), "accepting": not service.draining,
             "writing": states.count("W"), "keep_alive": states.count("K"), "closing": states.count("C"), "wait_io": states.count("R"),
             "workers": states + "_" * idle,
         }
-        return {"accesses": service.requests, "bytes": service.sent, "duration": 0, "process": process, "rows": rows + [waiting] * idle}
+        return {"accesses": service.requests, "bytes": service.sent, "duration": 0, "process": process, "rows": rows, "worker": worker, "idle": idle,
+                "waiting": "G" if service.draining else "_"}
 
     def _report(self, problem: BaseException) -> None:
         """A fault of the server's own: one line of the log."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.http.url import escape_html, escape_uri, unescape_loose
 from whimbrel.modules.cgi_environment import environment, overlap
@@ -11,9 +11,17 @@ from whimbrel.modules.mod_include.document import Element
 from whimbrel.modules.mod_include.page import NESTED, Page
 from whimbrel.modules.mod_include.texts import decode_entities, escape_shell
 from whimbrel.octets import raw, text
+from whimbrel.request.drive import give_way
 from whimbrel.request.files import is_file
+from whimbrel.request.redirect import log_nested
 
 ABOVE = "(20023)The given path was above the root path: "
+
+
+# Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
+MOST_DOCUMENTS: Final = 4096
+MOST_BYTES: Final = 64 << 20
+_TURN: Final = 64  # documents between which others have their turn
 
 
 def inside(path: str) -> bool:
@@ -97,13 +105,15 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     r, old = page.r, page.old
     where = f"in parsed file {r.filename}"
     target = page.substituted(value)
+    failure = f'unable to include "{value}" {where}'
+    if name == "file" and not inside(target):
+        return f'{"" if old else ABOVE}unable to include file "{value}" {where}'
+    if await _too_many(r):
+        return failure if old else f"{failure}, subrequest setup returned 500"
     if name == "file":
-        if not inside(target):
-            return f'{"" if old else ABOVE}unable to include file "{value}" {where}'
         sub = await r.engine.lookup_file(r, _normal(target))
     else:
         sub = await r.engine.lookup_uri(r, target)
-    failure = f'unable to include "{value}" {where}'
     if sub.status != 200:
         return failure if old else f"{failure}, subrequest setup returned {sub.status}"
     if page.no_exec and sub.content_type and not sub.content_type.startswith("text/"):
@@ -115,6 +125,18 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     return None
 
 
+async def _too_many(r: Any) -> bool:
+    """Whether one more document would be too much for one answer; logged like documents that are nested too deep."""
+    view = r.files
+    view.nested += 1
+    if view.nested % _TURN == 0:
+        await give_way()
+    if view.nested <= MOST_DOCUMENTS and view.nested_bytes <= MOST_BYTES:
+        return False
+    log_nested(r)
+    return True
+
+
 async def run(page: Page, sub: Any) -> int:
     """Run a sub-request; what it writes is added to the document.  0, or the status that it failed with."""
     kept, page.r.body = page.r.body, page.out
@@ -122,6 +144,7 @@ async def run(page: Page, sub: Any) -> int:
         answer: int = await page.r.engine.run_sub(sub)
     finally:
         page.r.body = kept
+    page.r.files.nested_bytes += sum(len(part) for part in sub.body if isinstance(part, bytes))
     return answer if answer > 0 else 0
 
 

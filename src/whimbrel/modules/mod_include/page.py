@@ -44,7 +44,7 @@ class Page:
 
     def __init__(self, r: Any, conf: IncludeFolder) -> None:
         self.r, self.old = r, r.plan.dialect.reasons_22
-        self.legacy = self.old or conf.legacy
+        self.legacy = r.plan.dialect.ssi_old_parser or conf.legacy
         self.error, self.undefined, self.time_format = conf.error, conf.undefined, conf.time_format
         self.in_bytes = False
         self.no_exec = not r.conf(CoreFolder).options.value & OPT_INC_WITH_EXEC

@@ -176,5 +176,3 @@ class Variables(dict[str, str]):
 
     def __ne__(self, other: object) -> bool:
         return not self == other
-
-    __hash__ = None  # type: ignore[assignment]

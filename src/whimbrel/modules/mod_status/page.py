@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import Any
 
 from whimbrel.http.url import escape_html
-from whimbrel.modules.mod_status.state import State, kilo, number, size, span, when
+from whimbrel.modules.mod_status.state import State, kilo, number, size, span, when, whole
 from whimbrel.request.identity import server_name
 
 
@@ -95,7 +96,7 @@ def page(r: Any, s: State, new: bool, table: bool) -> str:
     elif table:
         out.append(_table(s, new))
     else:
-        out.append("<hr /><h2>Server Details</h2>\n\n" + "".join(_details(row) for row in s.rows if _shown(row)))
+        out.append("<hr /><h2>Server Details</h2>\n\n" + "".join(_details(whole(row)) for row in s.rows if _shown(row)))
     out += [r.engine.signature(r), "</body></html>\n"]
     return "".join(out)
 
@@ -154,34 +155,78 @@ def _process_table(s: State) -> str:
 
 
 def _pid_key(s: State) -> str:
-    cells = [f"   {row.get('pid', 0)} in state: {row.get('state', '_')} " for row in s.rows if row.get("state", "_") != "."]
+    cells = [f"   {row.get('pid', 0)} in state: {row.get('state', '_')} " for row in map(whole, s.rows) if row.get("state", "_") != "."]
     lines = [",".join(cells[i:i + 3]) + "\n" for i in range(0, len(cells), 3)]
     return f"PID Key: <br />\n<pre>\n{''.join(lines)}</pre>\n"
 
 
 def _shown(row: dict[str, Any]) -> bool:
-    return bool(row.get("accesses", (0, 0, 0))[2]) or row.get("state", "_") not in "_."
+    if row.get("state", "_") not in "_.":
+        return True
+    return bool(row["accesses"][2]) if "accesses" in row else bool("served" in row and row["worker"]["requests"])
+
+
+@lru_cache(maxsize=2)
+def _frame(new: bool) -> tuple[str, str]:
+    """The table before and after its rows."""
+    columns = [(n, text) for n, text in _COLUMNS if new or n not in _SILENT_22]
+    names = [n + ("\n" if n == "CPU" else "") for n, _ in columns] + ["Client", *(["Protocol"] if new else []), "VHost", "Request"]
+    head = '\n\n<table border="0"><tr>' + "".join(f"<th>{n}</th>" for n in names) + "</tr>\n\n"
+    legend = ["<tr><th>{}</th><td>{}</td></tr>\n".format(*column) for column in columns]
+    return head, "</table>\n <hr /> <table>\n " + " ".join(legend).replace(" <tr><th>CPU", "<tr><th>CPU") + " </table>\n"
 
 
 def _table(s: State, new: bool) -> str:
-    columns = [(n, text) for n, text in _COLUMNS if new or n not in _SILENT_22]
-    names = [n + ("\n" if n == "CPU" else "") for n, _ in columns] + ["Client", *(["Protocol"] if new else []), "VHost", "Request"]
-    out = '\n\n<table border="0"><tr>' + "".join(f"<th>{n}</th>" for n in names) + "</tr>\n\n"
-    out += "".join(_row(row, new) for row in s.rows if _shown(row))
-    legend = ["<tr><th>{}</th><td>{}</td></tr>\n".format(*column) for column in columns]
-    return out + "</table>\n <hr /> <table>\n " + " ".join(legend).replace(" <tr><th>CPU", "<tr><th>CPU") + " </table>\n"
+    head, tail = _frame(new)
+    out, shared = [head], dict[int, tuple[str, ...]]()
+    for row in s.rows:
+        worker = row.get("worker")
+        if worker is None:
+            if _shown(row):
+                out.append(_row(row, new))
+        elif "served" in row:
+            texts = shared.get(id(worker))
+            if texts is None:
+                texts = shared[id(worker)] = _shared(worker, new)
+            if row["state"] != "_" or worker["requests"]:
+                before, accesses, after = texts
+                out.append(f"{before}{row['served']}{accesses}{_MODES[row['state']]}{after}{_who(row['client'], row['protocol'], new)}"
+                           f"{_what(row['vhost'], row['request'])}")
+        elif row["state"] not in "_.":
+            out.append(_row(whole(row), new))
+    out.append(tail)
+    return "".join(out)
+
+
+_MODES = {state: "_" if state == "_" else f"<b>{state}</b>" if state in "SRWKDLCG" else state for state in "_SRWKDLCG.I"}
+
+
+def _shared(worker: dict[str, Any], new: bool) -> tuple[str, str, str]:
+    """What stands before, between and behind a row's accesses and mode, the same for all rows of a worker."""
+    requests, sent = worker["requests"], worker["sent"]
+    text = _row({**worker, "state": "\0", "accesses": ("\0", requests, requests), "bytes": (0, sent, sent)}, new)
+    before, accesses, rest = text.split("\0")
+    return before, accesses, rest.partition("<td></td>")[0]
+
+
+@lru_cache(maxsize=1024)
+def _who(client: str, protocol: str, new: bool) -> str:
+    return f"<td>{escape_html(client)}</td>" + (f"<td>{escape_html(protocol)}</td>" if new else "")
+
+
+@lru_cache(maxsize=1024)
+def _what(vhost: str, request: str) -> str:
+    return f"<td nowrap>{escape_html(vhost)}</td><td nowrap>{escape_html(request)}</td></tr>\n\n"
 
 
 def _row(row: dict[str, Any], new: bool) -> str:
     state, (connection, child, slot) = row.get("state", "_"), row.get("bytes", (0, 0, 0))
-    mode = "_" if state == "_" else f"<b>{state}</b>" if state in "SRWKLDCG" else state
     cells = [f"<b>{row.get('process', 0)}-{row.get('generation', 0)}</b>", row.get("pid", "-"), "/".join(map(str, row.get("accesses", (0, 0, 0)))),
-             f"{mode}\n", f"{row.get('cpu', 0):.2f}", int(row.get("since", 0)), int(row.get("took", 0)),
+             f"{_MODES.get(state, state)}\n", f"{row.get('cpu', 0):.2f}", int(row.get("since", 0)), int(row.get("took", 0)),
              *([int(row.get("duration", 0))] if new else []),
-             f"{connection / 1024:.1f}", f"{child / 1048576:.2f}", f"{slot / 1048576:.2f}\n", escape_html(row.get("client", "")),
-             *([escape_html(row.get("protocol", ""))] if new else [])]
-    last = "".join(f"<td nowrap>{escape_html(row.get(k, ''))}</td>" for k in ("vhost", "request"))
-    return "<tr>" + "".join(f"<td>{c}</td>" for c in cells) + f"{last}</tr>\n\n"
+             f"{connection / 1024:.1f}", f"{child / 1048576:.2f}", f"{slot / 1048576:.2f}\n"]
+    last = _who(row.get("client", ""), row.get("protocol", ""), new) + _what(row.get("vhost", ""), row.get("request", ""))
+    return "<tr>" + "".join(f"<td>{c}</td>" for c in cells) + last
 
 
 def _details(row: dict[str, Any]) -> str:

@@ -11,6 +11,9 @@ A key that isn't there counts as nothing; without a scoreboard there is one work
     since                         seconds since the beginning of the most recent request
     took, duration                milliseconds: of the most recent request, of all
     client, protocol, vhost, request    texts of the most recent request
+    or, in the place of process, generation, pid, accesses and bytes:
+    served                        accesses of this connection
+    worker                        what all rows of a worker share: process, generation, pid, and its requests and the bytes it has sent
 `totals()`:
     started                       seconds since the epoch; restarted: of the last restart
     config_generation, generation numbers
@@ -25,6 +28,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import lru_cache
 from typing import Any
 
 
@@ -65,9 +69,23 @@ def span(seconds: int) -> str:
     return out
 
 
+@lru_cache(maxsize=8)
+def _moment(seconds: int) -> str:
+    return time.strftime("%A, %d-%b-%Y %H:%M:%S %Z", time.localtime(seconds))
+
+
 def when(seconds: float) -> str:
     """``Saturday, 21-Nov-2026 12:07:51 UTC``."""
-    return time.strftime("%A, %d-%b-%Y %H:%M:%S %Z", time.localtime(seconds))
+    return _moment(int(seconds))
+
+
+def whole(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with the keys of its own that it shares with others of its worker."""
+    worker = row.get("worker")
+    if worker is None or "served" not in row:
+        return {**worker, **row} if worker is not None else row
+    requests, sent = worker["requests"], worker["sent"]
+    return {**worker, **row, "accesses": (row["served"], requests, requests), "bytes": (0, sent, sent)}
 
 
 # Data -----------------------------------------------------------------------------------------------------------------------------------------------
@@ -83,11 +101,11 @@ class State:
         if not self.rows:
             self.rows = [{"pid": os.getpid(), "state": "W", "request": r.the_request, "client": r.connection.client_ip}]
         self.slots = max(int(self.totals.get("slots", 0)), len(self.rows))
-        self.board = "".join(row.get("state", "_") for row in self.rows).ljust(self.slots, ".")
+        self.board = "".join([row.get("state", "_") for row in self.rows]).ljust(self.slots, ".")
         self.uptime = max(0, int(self.now - self.totals.get("started", self.now)))
         self.idle = self.board.count("_")
         self.graceful = self.board.count("G")
-        self.busy = sum(1 for state in self.board if state in "RWKLDC") + self.graceful
+        self.busy = sum(map(self.board.count, "RWKLDC")) + self.graceful
         self.accesses = int(self.totals.get("accesses", 0))
         self.bytes = int(self.totals.get("bytes", 0))
         self.duration = int(self.totals.get("duration", 0))
