@@ -1,7 +1,8 @@
 """Directives without behaviour that can be left out, since no answer changes: `harmless.tsv`, with the reasons.
 
 A line has a module, its directives (names between blanks, ``SSL*`` for all that begin so), the arguments that are meant (a regular expression for the
-whole text in any case, empty for any), the module files with whose behaviour the line no longer holds (names between blanks) and the reason.
+whole text in any case, empty for any), the module files with whose behaviour the line no longer holds (names between blanks; ``server``: it holds in
+.htaccess files alone) and the reason.
 The first line that fits counts; a line without a reason takes directives out again.
 """
 
@@ -13,6 +14,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from typing import Final
+
+SERVER: Final = "server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Harmless:
     reason: str
 
 
-def reason(source: str, name: str, args: str, built: Collection[str] = ()) -> str:
+def reason(source: str, name: str, args: str, built: Collection[str] = (), *, in_htaccess: bool = False) -> str:
     """Why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be left out; "" when it can't.
 
     *built* are the base names of the module files that have behaviour.
@@ -33,7 +37,7 @@ def reason(source: str, name: str, args: str, built: Collection[str] = ()) -> st
     low = name.lower()
     for line in table().get(source, ()):
         if any(fnmatchcase(low, pattern) for pattern in line.names) and (line.args is None or line.args.fullmatch(args.strip())):
-            return "" if any(name in built for name in line.unless) else line.reason
+            return "" if any(name in built or (name == SERVER and not in_htaccess) for name in line.unless) else line.reason
     return ""
 
 

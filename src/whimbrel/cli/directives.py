@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import typer
 
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.harmless import table
+from whimbrel.catalogue.harmless import SERVER, table
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
 
@@ -65,7 +65,7 @@ def left_out(source: str, name: str) -> str:
     found = []
     for line in table().get(source, ()):
         if line.names and any(name.lower() == one or (one[-1] == "*" and name.lower().startswith(one[:-1])) for one in line.names):
-            if not line.reason or any(module in ALL for module in line.unless):
+            if not line.reason or any(module in ALL or module == SERVER for module in line.unless):
                 break
             found.append(f"with {line.args.pattern}: {line.reason}" if line.args else line.reason)
     return "; ".join(found)

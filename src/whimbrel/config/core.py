@@ -103,6 +103,7 @@ class CoreFolder:
     handler_expr: Any = setting(None)               # a request.expressions.Template
     forced_type: str | None = setting(None)         # ForceType (2.2: core), "none" kept as written
     default_type: str | None = setting(None)
+    missing_type_checker: str = setting("")         # a line without behaviour that would look for types, from a .htaccess file
     error_documents: dict[int, Any] = setting(make=dict, merge=overlaid)  # status -> ErrorDocument
     accept_path_info: int = setting(2)              # 0 Off, 1 On, 2 Default
     hostname_lookups: int = setting(0)              # 0 Off, 1 On, 2 Double

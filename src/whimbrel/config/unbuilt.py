@@ -15,6 +15,7 @@ from whimbrel.catalogue.harmless import reason
 from whimbrel.catalogue.load import Row as CatalogueRow
 from whimbrel.catalogue.places import refusal
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.core import CoreFolder
 from whimbrel.config.context import spot
 from whimbrel.config.execute import IN_SECTION, CommandState
 from whimbrel.config.model import Layer, SectionKind
@@ -115,12 +116,18 @@ def variable(state: CommandState, name: str) -> Variable | None:
     return None
 
 
+# Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as that, and is refused there.
+_ASKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
+
+
 # what happens to them ----------------------------------------------------------------------------
 def note(state: CommandState, name: str, source: str) -> None:
     """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
     if not state.in_htaccess:
         state.configuration.unimplemented.append((state.node, source))
-    elif not reason(source, name, state.node.args, state.configuration.available):
+    elif (source, name) in _ASKED_LATE:
+        state.folder(CoreFolder).missing_type_checker = f"{name} ({source})"
+    elif not reason(source, name, state.node.args, state.configuration.available, in_htaccess=True):
         raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")
 
 

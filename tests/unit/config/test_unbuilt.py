@@ -88,3 +88,9 @@ def test_a_filter_of_a_module_without_behaviour_stops_a_start(tmp_path: Path, li
     configuration = read(tmp_path, f"LoadModule sed_module m/mod_sed.so\n{line}\n")
     with pytest.raises(StartError, match=r"httpd.conf:6: Set(Out|In)putFilter \(mod_sed.c\)"):
         refuse_start(configuration)
+
+
+@pytest.mark.parametrize("name", ["LuaHookLog", "LuaHookMapToStorage"])
+def test_some_lines_can_be_left_out_of_htaccess_files_alone(name: str) -> None:
+    assert reason("mod_lua.c", name, "x.lua fn", in_htaccess=True) != ""
+    assert reason("mod_lua.c", name, "x.lua fn") == ""

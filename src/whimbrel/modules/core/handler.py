@@ -81,9 +81,14 @@ def joined(root: str, path: str) -> str | None:
 
 
 # type_checker, fixups -----------------------------------------------------------------------------------------------------------------------------
-def make_type_checker(_scope: Scope) -> Made:
-    """The last word on types: a folder is one, everything else stays as it is."""
+def make_type_checker(scope: Scope) -> Made:
+    """The last word on types: a folder is one, everything else stays as it is.  A .htaccess line without behaviour that would be asked here refuses."""
+    missing = scope.folder(CoreFolder).missing_type_checker
+
     def check(r: Request) -> Answer:
+        if missing:
+            r.log("error", f"{missing} has no behaviour here, {r.filename} is not sent")
+            return 500
         if r.content_type is None and r.info is not None and S_ISDIR(r.info.st_mode):
             r.content_type = FOLDER_TYPE
         return OK
@@ -127,7 +132,7 @@ def _expanded(template: Template, r: Request) -> str | None:
 # Handlers of modules that must never let a file through as it is: where such a module is loaded and its handler did not take the request,
 # it has no behaviour here, and the file would be shown instead of run.
 _OF_MODULES: Final = {
-    "lua-script": ("lua_module",), "isapi-handler": ("isapi_module",),
+    "lua-script": ("lua_module",), "reflector": ("reflector_module",), "isapi-handler": ("isapi_module",),
 }
 
 
