@@ -12,7 +12,7 @@ from whimbrel.upgrade.access_control.chains import Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit
 from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
-from whimbrel.upgrade.access_control.sections import Found, Unit, find
+from whimbrel.upgrade.access_control.sections import Found, Unit, absolute, find
 from whimbrel.upgrade.access_control.split import Form
 from whimbrel.upgrade.access_control.states import said
 from whimbrel.upgrade.estate import Estate, Statement
@@ -60,9 +60,15 @@ def outermost(statement: Statement) -> Statement:
 
 
 def _readable(estate: Estate) -> Callable[[str], bool | None]:
-    """Whether a password or group file is there; not known where the server root isn't."""
-    here = os.path.isdir(raw(estate.root)) if estate.root else False
-    return lambda path: os.path.isfile(raw(path)) if here else None
+    """Whether a password or group file is there; where none of those that are named is, they are somewhere else and nothing is known."""
+    lines = estate.named("authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile")
+    if not any(_is_there(absolute(estate.root, line.words()[0])) for line in lines if line.words()):
+        return lambda _path: None
+    return _is_there
+
+
+def _is_there(path: str) -> bool:
+    return any(os.path.isfile(raw(path + ending)) for ending in ("", ".pag", ".db"))
 
 
 def control(estate: Estate) -> Control:

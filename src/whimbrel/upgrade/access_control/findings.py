@@ -119,9 +119,16 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
                        "look at who gets in where the sections meet", Risk.OPENS if opens else Risk.CLOSES,
                        Safety.REVIEW if edits else Safety.MANUAL, edits, evidence)
     if not edits:
-        return None
+        return _kept(unit, number)
     evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or "")) for chain, example in become.possible[:2])
     return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
+
+
+def _kept(unit: Unit, number: str) -> Finding | None:
+    if number != "C20":
+        return None
+    return Finding(number, unit.place, "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require would say the same here",
+                   "nothing to do; AllowOverride AuthConfig would let a .htaccess file have Require", Risk.COSMETIC)
 
 
 def _as_the_guide(estate: Estate, made: Control, unit: Unit, guide: Lines) -> Finding:

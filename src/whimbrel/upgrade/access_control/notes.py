@@ -96,24 +96,25 @@ def htaccess_files(estate: Estate) -> Iterator[Finding]:
     """Files that one version answers with 500 and the other reads: for a line that only one knows there, or admits under the AllowOverride."""
     made = control(estate)
     overrides = admitted(estate, made.found)
+    by_lines = estate.has("loadmodule")  # else everything may be compiled in
     for unit in made.found.units:
         if unit.kind is SectionKind.HTACCESS and unit in overrides:
-            found = _judged(made, unit, overrides[unit])
+            found = _judged(made, unit, overrides[unit], by_lines=by_lines)
             if found is not None:
                 yield found
 
 
-def _judged(made: Control, unit: Unit, override: Override) -> Finding | None:
+def _judged(made: Control, unit: Unit, override: Override, *, by_lines: bool) -> Finding | None:
     bits = int(Where.OR_ALL) if override is None else sum(int(_BITS[name]) for name in override)
-    old = made.solver.old.settings(V22).configuration.modules
-    new = catalogue("2.4")
+    loaded = made.solver.old.settings(V22).configuration.modules
+    new, old = catalogue("2.4"), catalogue("2.2")
     refused_24: Statement | None = None
     for line in _all(unit.file.statements):
-        rows, known = old.rows(line.name), new.find(line.name)
+        rows, known = loaded.rows(line.name) if by_lines else old.find(line.name), new.find(line.name)
         if line.in_24 is False:
             continue
         taken_24 = any(row.where & bits for row in known)
-        if rows is None or not any(row.where & bits for row in rows):
+        if not rows or not any(row.where & bits for row in rows):
             if not taken_24 or line.name in _CONTAINERS:
                 return None
             return Finding("X22", line.place, f"2.2 refuses {_name(line)} here and answers 500 to every request for the folder; 2.4 reads the file",
