@@ -25,7 +25,7 @@ TABLE: Final[tuple[str, ...]] = (
     "mod_cgi", "mod_cgid", "mod_actions", "mod_asis", "mod_allowmethods", "mod_expires", "mod_userdir", "mod_vhost_alias", "mod_speling",
     "mod_unique_id", "mod_usertrack", "mod_negotiation", "mod_imagemap", "mod_include", "mod_remoteip", "mod_reqtimeout", "mod_dumpio",
     "mod_log_debug", "mod_log_forensic", "mod_ratelimit", "mod_info", "mod_cern_meta", "mod_mime_magic",
-    "mod_http2",
+    "mod_http2", "mod_systemd",
     "mod_session", "mod_session_cookie", "mod_session_crypto", "mod_session_dbd", "mod_request", "mod_auth_form",
 )
 

@@ -32,10 +32,11 @@ from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError, PostConfigError, StartError
 from whimbrel.http.dates import error_log_time
+from whimbrel.modules.core.process import Process
 from whimbrel.octets import raw
 from whimbrel.request.engine import Engine
 from whimbrel.request.log import enabled
-from whimbrel.server import alone, pidfile, privileges, sockets
+from whimbrel.server import alone, pidfile, privileges, sockets, systemd
 from whimbrel.server.children import SIGNALS, Children, FatalChild, drain
 from whimbrel.server.generation import Generation
 from whimbrel.server.logs import Logs
@@ -69,12 +70,17 @@ class Master:
         self.life = Life(time.time(), time.time(), built=options.built)
         self._told: list[int] = []
         self.wanted = 1
+        self.notifier = systemd.Notifier(os.environ)
 
     # starting ---------------------------------------------------------------------------------
     def prepare(self, configuration: Configuration) -> None:
         """Everything that may fail while there is somebody to tell; raises StartError."""
         spec = configuration.spec
         privileges.check(spec, configuration.dialect)
+        loaded = configuration.loaded("systemd_module")
+        self.notifier.enable(loaded)
+        if loaded and not self.sockets:
+            self.sockets = systemd.handed_over(os.environ)
         bound = sockets.bind_all(spec.listeners, self.sockets, spec.backlog, configuration.dialect)
         for key, one in self.sockets.items():
             if key not in bound:
@@ -133,9 +139,11 @@ class Master:
         self.say_hello()
         pidfile.publish(self.generation.spec.pid_file, temporary)
         self.options.ready()
+        self.notifier.ready()
         try:
             return alone.serve(self) if self.options.single else self._look_after()
         finally:
+            self.notifier.stopping()
             pidfile.remove(self._pid_path, os.getpid())
             self.generation.logs.end()
 
@@ -189,8 +197,11 @@ class Master:
         """Sleep, and do what signals, children and their messages ask for."""
         children = self.children
         while True:
-            due = children.respawn_at
+            due = min((when for when in (children.respawn_at, self.notifier.due()) if when is not None), default=None)
             ready, _, _ = select.select([children.wake, children.control], [], [], None if due is None else max(0.0, due - time.monotonic()))
+            if self.notifier.active:
+                main = self.generation.configuration.main.conf(Process)
+                self.notifier.tick(self.board, self.life, extended=main.extended_status is not False)
             if children.wake in ready:
                 drain(children.wake)
             if children.control in ready and children.heard():
@@ -219,6 +230,7 @@ class Master:
         generation = self.generation
         words = generation.words
         if number in (signal.SIGTERM, signal.SIGINT):
+            self.notifier.stopping()
             self.children.end(generation)
             generation.log("notice", words.term[1], code=words.term[0], module=words.module)
             return 0
@@ -232,6 +244,7 @@ class Master:
         return self.restart(graceful=graceful)
 
     def _stop_gracefully(self) -> None:
+        self.notifier.stopping()
         for one in self.sockets.values():
             one.close()
         self.children.tell(signal.SIGUSR1)
@@ -241,6 +254,7 @@ class Master:
     # restarting -------------------------------------------------------------------------------
     def restart(self, *, graceful: bool) -> int | None:
         """Begin a new generation; None when it runs, else the exit status."""
+        self.notifier.reloading()
         if not graceful:
             self.children.end(self.generation)
         old = self.generation
@@ -267,6 +281,7 @@ class Master:
         if graceful:
             self.children.tell(signal.SIGUSR1, self.life.generation - 1)
         old.logs.close()
+        self.notifier.ready()
         return None
 
 

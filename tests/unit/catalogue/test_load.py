@@ -54,6 +54,9 @@ def test_shapes_and_bits_are_those_of_the_specification(version: str) -> None:
         "OR_ALL": 31, "OR_LIMIT": 1, "RSRC_CONF": 128, "PROXY_CONF": 2048}
 
 
+ELSEWHERE = {"mod_systemd"}  # modules of httpd 2.4 that Debian does not build; the manual says what they are
+
+
 @pytest.fixture(scope="module")
 def installed() -> list[Table]:
     if not (APACHE.exists() and MODULES.is_dir()):
@@ -69,9 +72,10 @@ def test_rows_are_those_of_the_installed_program(installed: list[Table]) -> None
 
 
 def test_modules_are_those_of_the_installed_program(installed: list[Table]) -> None:
-    assert {(m.identifier, m.source, m.folders) for m in catalogue("2.4").modules} == {(t.identifier, t.source, t.folders) for t in installed}
+    ours = [m for m in catalogue("2.4").modules if m.file not in ELSEWHERE]
+    assert {(m.identifier, m.source, m.folders) for m in ours} == {(t.identifier, t.source, t.folders) for t in installed}
     files = {p.stem for p in MODULES.glob("*.so")} - {"mod_fcgid"}
-    assert {m.file for m in catalogue("2.4").modules if not m.static} == files
+    assert {m.file for m in ours if not m.static} == files
 
 
 @pytest.mark.parametrize("version", VERSIONS)
