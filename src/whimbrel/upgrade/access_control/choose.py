@@ -55,7 +55,7 @@ class Solver:
 
     def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
                  readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False) -> None:
-        self.fixed = frozenset(unit for unit in units if unit.carried)
+        self.fixed = _joined({unit for unit in units if unit.carried}, chains)
         self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed], compat_first
         self.chains = [chain for chain in chains if not self.fixed.intersection(chain.units)]
         self.nested: dict[Unit, list[Unit]] = {}
@@ -342,6 +342,17 @@ class Solver:
     def _around(self, chain: list[Lines]) -> native.Surroundings:
         return native.Surroundings(self.old_modules, any(says(lines, {"authgroupfile"}) for lines in chain),
                                    any(says(lines, {"authdbmgroupfile"}) for lines in chain))
+
+
+def _joined(carried: set[Unit], chains: Sequence[Chain]) -> frozenset[Unit]:
+    """The sections that are of 2.4 already, and all that meet them: what belongs together was carried together."""
+    before = -1
+    while len(carried) != before:
+        before = len(carried)
+        for chain in chains:
+            if not carried.isdisjoint(chain.units):
+                carried.update(chain.units)
+    return frozenset(carried)
 
 
 def _new_modules(modules: Sequence[str]) -> tuple[str, ...]:
