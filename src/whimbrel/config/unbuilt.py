@@ -15,8 +15,8 @@ from whimbrel.catalogue.harmless import reason
 from whimbrel.catalogue.load import Row as CatalogueRow
 from whimbrel.catalogue.places import refusal
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreFolder
 from whimbrel.config.context import spot
+from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import IN_SECTION, CommandState
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.spec import Args, Directive, Record, Where

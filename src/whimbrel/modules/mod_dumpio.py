@@ -1,6 +1,7 @@
 """mod_dumpio: every byte of a connection in the error log.
 
-Manual: mod/mod_dumpio.html.  The module stores what was asked for; whoever reads and writes connections asks the provider ("dumpio", "wanted").
+Manual: mod/mod_dumpio.html.  The module stores what was asked for; the server asks the providers ("dumpio", "any_wanted")
+and, for a connection, ("dumpio", "wanted").
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ def wanted(_configuration: Any, server: Any) -> DumpioServer:
     return found
 
 
+def any_wanted(configuration: Any) -> bool:
+    """Whether some server wants a dump."""
+    return any(server.conf(DumpioServer).input or server.conf(DumpioServer).output for server in configuration.servers())
+
+
 MODULE = Module(
     name="dumpio_module",
     source="mod_dumpio.c",
@@ -45,5 +51,5 @@ MODULE = Module(
                                    f"DumpIOLogLevel requires level keyword: one of {LEVELS.replace(' ', '/')}"),
                   help="Level at which DumpIO info is logged"),
     ),
-    providers=(Provider("dumpio", "wanted", wanted),),
+    providers=(Provider("dumpio", "wanted", wanted), Provider("dumpio", "any_wanted", any_wanted)),
 )

@@ -183,6 +183,14 @@ class ProxyHeader(asyncio.Protocol, Expiring):
 
 
 def first_protocol(service: Service) -> type[HttpProtocol] | type[ProxyHeader]:
-    """What connections of a worker begin with: the reader of headers only where some server expects them."""
-    wanted = service.engine.configuration.provider("remoteip", "any_header")
-    return ProxyHeader if wanted is not None and wanted(service.engine.configuration) else HttpProtocol
+    """What connections of a worker begin with: the reader of headers only where some server expects them, the teller only where one wants a dump."""
+    configuration = service.engine.configuration
+    wanted = configuration.provider("remoteip", "any_header")
+    if wanted is not None and wanted(configuration):
+        return ProxyHeader
+    dumped = configuration.provider("dumpio", "any_wanted")
+    if dumped is not None and dumped(configuration):
+        from whimbrel.server.dump import DumpingProtocol  # for few
+
+        return DumpingProtocol
+    return HttpProtocol

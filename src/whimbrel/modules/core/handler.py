@@ -82,7 +82,7 @@ def joined(root: str, path: str) -> str | None:
 
 # type_checker, fixups -----------------------------------------------------------------------------------------------------------------------------
 def make_type_checker(scope: Scope) -> Made:
-    """The last word on types: a folder is one, everything else stays as it is.  A .htaccess line without behaviour that would be asked here refuses."""
+    """The last word on types: a folder is one, all else stays as it is.  A .htaccess line without behaviour that would be asked here refuses."""
     missing = scope.folder(CoreFolder).missing_type_checker
 
     def check(r: Request) -> Answer:
@@ -197,7 +197,7 @@ def _send(r: Request) -> Answer:
     if r.info is None or (info.st_mtime_ns, info.st_size, info.st_ino) != (r.info.st_mtime_ns, r.info.st_size, r.info.st_ino):
         r.outside()
     r.info = info
-    part = FilePart(handle, 0, info.st_size)
+    part = FilePart(handle, 0, info.st_size, r.filename or "")
     status = _describe(r, part)
     if status != 200:
         os.close(handle)
