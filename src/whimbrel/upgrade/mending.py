@@ -1,4 +1,4 @@
-"""Edits that several rules need: a line that goes in 2.4 but stays for 2.2, a line for the whole server, and whether a configuration is one of 2.4."""
+"""Edits that several rules need: a line that goes, a line for the whole server; and whether a configuration is one of 2.4."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def main_statements(estate: Estate) -> list[Statement]:
 
 
 def for_server(estate: Estate, lines: list[str]) -> tuple[Statement, FileEdit] | None:
-    """*lines* for the whole server, behind the last plain line before the main file's first section (what follows may depend on it); None without file."""
+    """*lines* for the whole server, behind the last plain line before the main file's first section; None without such a file."""
     own = main_statements(estate)
     if not own:
         return None

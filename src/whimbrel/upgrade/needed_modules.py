@@ -34,7 +34,10 @@ _REQUIRE: Final = {
     "dbd-login": "authz_dbd", "dbd-logout": "authz_dbd", "ldap-user": "authnz_ldap", "ldap-group": "authnz_ldap", "ldap-dn": "authnz_ldap",
     "ldap-attribute": "authnz_ldap", "ldap-filter": "authnz_ldap", "ldap-search": "authnz_ldap",
 }
-_PASSWORDS: Final = {"file": "authn_file", "dbm": "authn_dbm", "dbd": "authn_dbd", "anon": "authn_anon", "ldap": "authnz_ldap", "socache": "authn_socache"}
+_PASSWORDS: Final = {
+    "file": "authn_file", "dbm": "authn_dbm", "dbd": "authn_dbd", "anon": "authn_anon", "ldap": "authnz_ldap",
+    "socache": "authn_socache",
+}
 _TYPES: Final = {"basic": "auth_basic", "digest": "auth_digest", "form": "auth_form"}
 _HANDLERS: Final = {
     "server-status": "status", "server-info": "info", "cgi-script": "cgi", "send-as-is": "asis", "imap-file": "imagemap", "server-parsed": "include",
@@ -43,6 +46,8 @@ _HANDLERS: Final = {
 }
 _HANDLER_LINES: Final = frozenset({"sethandler", "addhandler", "setoutputfilter", "addoutputfilter", "setinputfilter", "addinputfilter"})
 _ALSO: Final = {"proxy_balancer_module": ("slotmem_shm_module",), "authnz_ldap_module": ("ldap_module",), "file_group": ("authz_groupfile_module",)}
+_TYPED: Final = re.compile(r"expr=-z %\{CONTENT_TYPE\}")
+"""What stands in a Header line that replaces DefaultType."""
 _LBMETHOD: Final = re.compile(r"\blbmethod=(\w+)", re.IGNORECASE)
 _BALANCER: Final = re.compile(r"\bbalancer://", re.IGNORECASE)
 
@@ -151,12 +156,12 @@ class _Search:
             return
         had = any(identifier in self.state.old or self.kinds.get(identifier) == "mpm" for identifier in old)
         if old and not had:
-            if statement.file.role is not Role.MAIN or statement.in_22 is False:
+            if not _TYPED.search(statement.args) and (statement.file.role is not Role.MAIN or statement.in_22 is False):
                 return
             self.compiled = self.compiled or new[0] in COMPILED - _WEAK
         new = tuple(i for i in new if i in old) or new
         where = statement.node.name if not statement.is_section else f"<{statement.node.name}>"
-        yield Need(new[0], _row_of(new[0]), f"{where} is its directive", statement)
+        yield Need(new[0], _row_of(new[0], moved=new[0] not in old), f"{where} is its directive", statement)
 
     # words ---------------------------------------------------------------------------------------
     def _of_words(self, line: Statement) -> Iterator[Need]:
@@ -225,13 +230,13 @@ def _required(args: str) -> str:
     return getword(args, at)[0] if word.lower() == "not" else word
 
 
-def _row_of(identifier: str) -> str:
-    """The row of the table of changes that speaks about a missing module."""
-    if identifier.startswith("lbmethod_") or identifier.startswith("slotmem_"):
+def _row_of(identifier: str, *, moved: bool = False) -> str:
+    """The row of the table of changes that speaks about a missing module; *moved*: in 2.2 something else did what it does."""
+    if identifier.startswith(("lbmethod_", "slotmem_")):
         return "C03"
     if identifier == "cache_disk_module":
         return "C02"
-    return "C04" if catalogue("2.2").module(identifier) is not None else "C05"
+    return "C04" if not moved and catalogue("2.2").module(identifier) is not None else "C05"
 
 
 def _file(identifier: str) -> str:
@@ -251,7 +256,8 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
         at, edit = made
         place = need.line.place if need.line is not None else at.place
         finding = Finding(
-            number, place, f"{row.file} is not loaded: {need.why}", f"load it: `{state.line(need.identifier).strip()}`", Risk.BREAKS, Safety.SAFE, (edit,))
+            number, place, f"{row.file} is not loaded: {need.why}", f"load it: `{state.line(need.identifier).strip()}`", Risk.BREAKS,
+            Safety.SAFE, (edit,))
         if state.debian:
             name = row.file.removeprefix("mod_")
             finding = replace(finding, remedy=f"load it: `a2enmod {name}`, or the line that was put before the Include of the other modules")

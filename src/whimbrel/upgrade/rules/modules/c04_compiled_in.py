@@ -15,7 +15,8 @@ def check(estate: Estate) -> Iterator[Finding]:
     """Every module that is used without being loaded; a word where the text says nothing about modules."""
     own = main_statements(estate)
     if own and not is_new(estate) and not any(estate.named("loadmodule")) and not loading(estate).lines:
-        yield Finding("C04", own[0].place, "no LoadModule line: what 2.2 had compiled in is not in the text, and only what the directives show is loaded",
+        yield Finding("C04", own[0].place,
+                      "no LoadModule line: what 2.2 had compiled in is not in the text, and only what the directives show is loaded",
                       "compare with the list of `httpd -l` of the old server", Risk.CHANGES)
     yield from of_rule(estate, "C04")
 

@@ -1,0 +1,26 @@
+"""C11: the ETag of a file has no inode unless asked for.  Document: documents/C11-file-etag.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import for_server, in_server, is_new
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+WORDS = "INode MTime Size"
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A server without FileETag of its own; in .htaccess files and fragments the default comes from the server."""
+    if is_new(estate) or any(map(in_server, estate.named("fileetag"))):
+        return
+    place = for_server(estate, [f"FileETag {WORDS}"])
+    if place is not None:
+        line, edit = place
+        yield Finding(
+            "C11", line.place, "the ETag of a file has no inode in it any more, unless FileETag asks for it: every cache would ask anew",
+            f"write FileETag {WORDS}, 2.2's default; servers that share their files are better off without it", Risk.CHANGES, Safety.SAFE, (edit,))
+
+
+RULE = Rule("C11", "file-etag", "FileETag is MTime Size unless set", check)

@@ -1,0 +1,52 @@
+"""C14: NameVirtualHost has no effect: what shares an address is chosen by name.  Document: documents/C14-name-virtual-host.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.mending import is_new, main_statements, swap
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.virtual_hosts import SWITCHED_OFF, Host, plan
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The lines go once the configuration is one of 2.4; until then they say which virtual hosts 2.2 asks, and the others are switched off."""
+    ready = is_new(estate) or not main_statements(estate)
+    for line in estate.named("namevirtualhost"):
+        edits = swap(estate, line) if ready else ()
+        yield Finding("C14", line.place, "NameVirtualHost has no effect and warns (AH00548): virtual hosts that share an address are chosen by name",
+                      "remove it" if ready else "remove it once the modules of 2.4 are loaded", Risk.COSMETIC,
+                      Safety.SAFE if edits else Safety.MANUAL, edits)
+    if not ready and any(estate.named("<virtualhost")):
+        yield from _unasked(estate)
+
+
+def _unasked(estate: Estate) -> Iterator[Finding]:
+    """Virtual hosts that 2.2 never asked, because no NameVirtualHost made their address one of names."""
+    found = plan(estate)
+    words, equal = found.kept()
+    for host in found.hosts:
+        if words[host] != host.words:
+            yield _finding(host, words[host])
+    if not equal:
+        last = found.hosts[-1].statement
+        yield Finding("C14", last.place, "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it",
+                      "look at which one answers for which name: `apache2 -S`")
+
+
+def _finding(host: Host, words: list[str]) -> Finding:
+    lost = " ".join(word for word in host.words if word not in words)
+    message = f"2.2 never asked this virtual host at {lost}: another one answers there for all names, since no NameVirtualHost makes it one of names"
+    if words:
+        return Finding("C14", host.statement.place, message, "leave the address out, or let 2.4 choose by name if that was meant", Risk.CHANGES,
+                       Safety.REVIEW, (host.statement.put_args(" ".join(words) + ">"),))
+    remedy = f"switch it off (-D {SWITCHED_OFF} brings it back), or let 2.4 choose by name if that was meant"
+    return Finding("C14", host.statement.place, message, remedy, Risk.CHANGES, Safety.REVIEW, _switched_off(host.statement))
+
+
+def _switched_off(section: Statement) -> tuple[FileEdit, ...]:
+    return section.before([f"<IfDefine {SWITCHED_OFF}>"]), section.after(["</IfDefine>"])
+
+
+RULE = Rule("C14", "name-virtual-host", "NameVirtualHost has no effect", check)

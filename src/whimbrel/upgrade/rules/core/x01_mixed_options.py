@@ -1,0 +1,67 @@
+"""X01: Options whose words mix signs are an error.  Document: documents/X01-mixed-options.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+NAMES: Final = {
+    "indexes": "Indexes", "includes": "Includes", "includesnoexec": "IncludesNOEXEC", "followsymlinks": "FollowSymLinks",
+    "symlinksifownermatch": "SymLinksIfOwnerMatch", "execcgi": "ExecCGI", "multiviews": "MultiViews",
+}
+ALL: Final = ("Indexes", "Includes", "FollowSymLinks", "ExecCGI")
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every line that 2.4 refuses and 2.2 took."""
+    for line in estate.named("options"):
+        words = line.words()
+        known = [word.lstrip("+-").lower() for word in words]
+        if words and accepted(words) is False and all(word in (*NAMES, "all", "none", "runscripts") for word in known):
+            text = as_22_took(words)
+            yield Finding("X01", line.place, "Options mixes words with and without sign, which 2.4 refuses", f"write what 2.2 took: {text}",
+                          Risk.BREAKS, Safety.SAFE, (line.put_args(text),))
+
+
+def accepted(words: list[str]) -> bool:
+    """Whether 2.4 takes the line: all signed, none signed, or None or All first and whatever signed behind it."""
+    first = words[0].lower()
+    rest = words[1:] if first in ("none", "all") else words
+    if any(word.lstrip("+-").lower() in ("none", "all") for word in rest):
+        return False
+    signed = [word[0] in "+-" for word in rest]
+    if first in ("none", "all"):
+        return all(signed) or not any(signed)
+    return len(set(signed)) < 2
+
+
+def as_22_took(words: list[str]) -> str:
+    """The first plain word clears all before it, what 2.2 then has is what counts; without plain words the signs stay."""
+    on: set[str] = set()
+    added: dict[str, str] = {}
+    plain = False
+    for word in words:
+        sign, name = (word[0], word[1:]) if word[0] in "+-" else ("", word)
+        if not sign and not plain:
+            plain, on = True, set()
+        for option in _options(name):
+            (on.discard if sign == "-" else on.add)(option)
+            added[option] = sign
+    if plain:
+        return " ".join(name for name in NAMES.values() if name in on) or "None"
+    return " ".join(f"{sign}{name}" for name, sign in added.items())
+
+
+def _options(name: str) -> tuple[str, ...]:
+    low = name.lower()
+    if low == "all":
+        return ALL
+    if low == "runscripts":
+        return ("ExecCGI", "MultiViews")
+    return (NAMES[low],) if low in NAMES else ()
+
+
+RULE = Rule("X01", "mixed-options", "Options with and without signs are not mixed", check)

@@ -1,0 +1,31 @@
+"""X03: an Include whose wildcards match nothing is an error.  Document: documents/X03-include-without-match.md"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from whimbrel.config.execute import root_relative
+from whimbrel.config.includes import has_wildcards
+from whimbrel.octets import raw
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every Include of the configuration whose wildcards find no file where the folder is there."""
+    for line in estate.named("include"):
+        pattern = getword(line.args)[0]
+        path = root_relative(estate.root, pattern) if estate.root else ""
+        folder = path.rpartition("/")[0]
+        if line.included or not path or not has_wildcards(path) or has_wildcards(folder) or not os.path.isdir(raw(folder)):
+            continue
+        source = line.file.document.bytes[line.node.start:line.node.end].decode("latin-1").strip()
+        edits = swap(estate, line, ["IncludeOptional" + source[len(line.node.name):]]) if estate.wishes.also_22 else (line.rename("IncludeOptional"),)
+        yield Finding("X03", line.place, f"no file matches {pattern}: 2.4 doesn't start", "IncludeOptional reads what is there", Risk.BREAKS,
+                      Safety.SAFE, edits)
+
+
+RULE = Rule("X03", "include-without-match", "An Include that matches nothing is an error", check)

@@ -1,0 +1,134 @@
+"""X09: values that 2.2 let pass and 2.4 refuses.  Document: documents/X09-lenient-values.md"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from whimbrel.catalogue import Row, catalogue
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.core.x01_mixed_options import NAMES
+
+REMOVE: Final = "remove the line"
+TOKENS: Final = frozenset({"full", "os", "min", "minimal", "major", "minor", "prod", "productonly"})
+LISTS: Final = frozenset({"ITERATE", "ITERATE2"})
+MOST: Final = {"NO_ARGS": 0, "FLAG": 1, "TAKE1": 1, "TAKE12": 2, "TAKE2": 2, "TAKE23": 3, "TAKE3": 3, "TAKE13": 3, "TAKE123": 3}
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every value that the tables below know."""
+    for name, mend in VALUES.items():
+        for line in estate.named(name):
+            wanted = mend(line.args.strip())
+            if wanted is not None:
+                yield _finding(estate, line, wanted)
+    yield from _counted(estate)
+
+
+def _finding(estate: Estate, line: Statement, wanted: str) -> Finding:
+    if wanted == REMOVE:
+        return Finding("X09", line.place, f"2.4 refuses `{line.node.name} {line.args.strip()}`, which did nothing in 2.2", REMOVE, Risk.BREAKS,
+                       Safety.SAFE, swap(estate, line))
+    return Finding("X09", line.place, f"2.4 refuses `{line.node.name} {line.args.strip()}`", f"write what 2.2 took: {wanted}", Risk.BREAKS,
+                   Safety.SAFE, (line.put_args(wanted),))
+
+
+# values ------------------------------------------------------------------------------------------
+def _seconds(text: str) -> str | None:
+    """KeepAliveTimeout: 2.2 took the digits at the beginning as seconds, whatever followed, and nothing as 0."""
+    word = text.strip('"')
+    if re.fullmatch("[0-9]+", word) or " " in word or not word:
+        return None
+    digits = re.match(r"\+?([0-9]+)", word)
+    return digits[1] if digits else "0"
+
+
+def _tokens(text: str) -> str | None:
+    return None if text.strip('"').lower() in TOKENS or not text else "Full"
+
+
+def _override(text: str) -> str | None:
+    """AllowOverride Options=LIST: the first unknown word ends the list in 2.2."""
+    def mended(word: str) -> str:
+        key, equals, value = word.partition("=")
+        if key.lower() != "options" or not equals:
+            return word
+        good = []
+        for option in value.split(","):
+            if option.lower() not in (*NAMES, "all", "none", "runscripts", ""):
+                break
+            good.append(option)
+        return f"{key}={','.join(good) or 'None'}"
+    made = " ".join(mended(word) for word in text.split())
+    return made if made != " ".join(text.split()) else None
+
+
+def _buffer(text: str) -> str | None:
+    """ProxyIOBufferSize below 512: 2.2 took its own size instead."""
+    return "0" if re.fullmatch("[0-9]+", text) and 0 < int(text) < 512 else None
+
+
+def _document(text: str) -> str | None:
+    """ErrorDocument for a status that 2.4 doesn't know, and text in which 2.4 sees an expression."""
+    code, _, rest = text.partition(" ")
+    if code in ("418", "419", "420", "425", "427", "430"):
+        return REMOVE
+    rest = rest.strip()
+    if rest[:1] != '"' and not _is_text(rest):
+        return None
+    made = re.sub(r"(?<!\\)%(?=\{)|(?<!\\)\$(?=[0-9])", r"\\\g<0>", rest)
+    return f"{code} {made}" if made != rest else None
+
+
+def _is_text(value: str) -> bool:
+    """Text without quotes: neither a path nor a URL."""
+    return bool(value) and value[0] != "/" and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", value)
+
+
+VALUES: Final[dict[str, Callable[[str], str | None]]] = {
+    "keepalivetimeout": _seconds, "servertokens": _tokens, "allowoverride": _override, "proxyiobuffersize": _buffer, "errordocument": _document,
+}
+
+
+# numbers of words --------------------------------------------------------------------------------
+def _counted(estate: Estate) -> Iterator[Finding]:
+    """Lines with more words than 2.4 takes, or with none where it wants a list."""
+    old, new = catalogue("2.2"), catalogue("2.4")
+    seen: dict[str, tuple[str, str] | None] = {}
+    for line in estate.everything():
+        if line.is_section or line.in_22 is False or line.in_24 is False or line.name in VALUES:
+            continue
+        if line.name not in seen:
+            seen[line.name] = _shapes(old.find(line.name), new.find(line.name))
+        shapes = seen[line.name]
+        wanted = _by_count(line, *shapes) if shapes is not None else None
+        if wanted is not None:
+            yield _finding(estate, line, wanted)
+
+
+def _shapes(old: tuple[Row, ...], new: tuple[Row, ...]) -> tuple[str, str] | None:
+    """The shapes of the arguments where they matter here."""
+    if not old or not new:
+        return None
+    before, after = old[0].args, new[0].args
+    fewer = MOST.get(after, 99) < MOST.get(before, -1) or (before == "FLAG" and after not in ("FLAG", "RAW_ARGS"))
+    return (before, after) if after in LISTS or fewer else None
+
+
+def _by_count(line: Statement, before: str, after: str) -> str | None:
+    words = line.words()
+    if after in LISTS and before in LISTS:
+        return REMOVE if not any(words) and len(words) < 2 else None
+    if len(words) > MOST.get(after, 99) or (before == "FLAG" and len(words) > 1):
+        return words[0] if before == "FLAG" else " ".join(_quoted(word) for word in words[:MOST.get(after, 1)])
+    return None
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"' if not word or set(" \t'") & set(word) else word
+
+
+RULE = Rule("X09", "lenient-values", "Values that 2.2 let pass", check)

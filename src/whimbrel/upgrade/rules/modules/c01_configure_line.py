@@ -1,0 +1,29 @@
+"""C01: the configure line of the old server.  Document: documents/C01-configure-line.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from whimbrel.octets import raw, text
+from whimbrel.upgrade.config_nice import translate
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import is_new, main_statements
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """build/config.nice below the server root, where there is one: it is not edited, since it belongs to what is built, not to what is configured."""
+    if not main_statements(estate) or is_new(estate):
+        return
+    path = f"{estate.root}/build/config.nice"
+    try:
+        with open(raw(path), "rb") as file:
+            source = text(file.read())
+    except OSError:
+        return
+    for finding in translate(source, path).findings:
+        yield replace(finding, risk=Risk.COSMETIC, safety=Safety.MANUAL)
+
+
+RULE = Rule("C01", "configure-line", "The configure line, build/config.nice", check)

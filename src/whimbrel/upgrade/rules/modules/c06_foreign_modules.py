@@ -1,0 +1,42 @@
+"""C06: modules of other origin must be built for 2.4.  Document: documents/C06-foreign-modules.md"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from whimbrel.catalogue import catalogue
+from whimbrel.config.execute import root_relative
+from whimbrel.octets import raw
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
+from whimbrel.upgrade.rules.modules.x24_successors import SUCCESSORS
+from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
+from whimbrel.upgrade.shared_objects import Verdict, examine
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every LoadModule line of a module that is none of httpd's own, unless its file is there and was built for 2.4."""
+    known = {row.identifier for version in ("2.2", "2.4") for row in catalogue(version).modules}
+    for line in estate.named("loadmodule"):
+        words = line.words()
+        if len(words) != 2 or words[0] in known or words[0] in SUCCESSORS or words[0] in OLDER or REMOTE.fullmatch(words[0]):
+            continue
+        found = _file(estate, words[1])
+        if found is None or found.api != "2.4":
+            yield _finding(line, words[0], found)
+
+
+def _file(estate: Estate, name: str) -> Verdict | None:
+    path = root_relative(estate.root or "/", name)
+    return examine(path) if os.path.isfile(raw(path)) else None
+
+
+def _finding(line: Statement, name: str, found: Verdict | None) -> Finding:
+    built = "" if found is None else f" ({found.text})"
+    return Finding("C06", line.place, f"{name} is none of httpd's own modules: 2.4 refuses a file that was built for 2.2{built}",
+                   "get it built for 2.4 (API 20120211), or leave it out", Risk.BREAKS)
+
+
+RULE = Rule("C06", "foreign-modules", "Modules of other origin must be built anew", check)

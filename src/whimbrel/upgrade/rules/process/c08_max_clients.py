@@ -1,0 +1,24 @@
+"""C08: MaxClients has a new name.  Document and tests: documents/C08-max-clients.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every line with the old name."""
+    if estate.wishes.also_22:
+        return
+    for line in estate.named("maxclients"):
+        yield Finding(
+            "C08", line.place, "MaxClients is called MaxRequestWorkers; 2.4 still takes the old name", "use the new name", Risk.COSMETIC, Safety.SAFE,
+            (line.rename("MaxRequestWorkers"),),
+            "It counts what works on requests: processes under prefork, threads under worker and event. Under event more clients than that can be "
+            "connected, see AsyncRequestWorkerFactor.",
+        )
+
+
+RULE = Rule("C08", "max-clients", "MaxClients is MaxRequestWorkers", check)

@@ -1,0 +1,22 @@
+"""C12: KeepAlive takes On or Off only.  Document: documents/C12-keep-alive.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every other word; 2.2 took 0 as Off and all others as On."""
+    for line in estate.named("keepalive"):
+        words = line.words()
+        if len(words) == 1 and words[0].lower() not in ("on", "off"):
+            meant = "Off" if words[0] == "0" else "On"
+            yield Finding(
+                "C12", line.place, f"KeepAlive takes On or Off only; 2.2 took {words[0]} as {meant}", f"write {meant}", Risk.BREAKS, Safety.SAFE,
+                (line.put_args(meant),))
+
+
+RULE = Rule("C12", "keep-alive", "KeepAlive takes On or Off only", check)

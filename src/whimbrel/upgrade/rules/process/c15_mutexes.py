@@ -1,0 +1,27 @@
+"""C15: the directives of locks are gone; Mutex does it all, and its default fits.  Document: documents/C15-mutexes.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+
+GONE: Final = {
+    "acceptmutex": "mpm-accept", "lockfile": "mpm-accept", "rewritelock": "rewrite-map", "sslmutex": "ssl-cache",
+    "sslstaplingmutex": "ssl-stapling", "watchdogmutexpath": "watchdog-callback",
+}
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every such line goes: 2.4 chooses a kind of lock that needs no file where the system has one."""
+    for line in estate.named(*GONE):
+        yield Finding(
+            "C15", line.place, f"{line.node.name} is gone: 2.4 has one directive for all locks, Mutex, and needs none",
+            f"remove it; where the kind of lock or its folder matters write one line `Mutex KIND[:FOLDER] {GONE[line.name]}`",
+            Risk.BREAKS, Safety.SAFE, swap(estate, line))
+
+
+RULE = Rule("C15", "mutexes", "One Mutex directive for all locks", check)

@@ -1,0 +1,34 @@
+"""C47: programs behind a pipe are started without a shell.  Document: documents/C47-piped-logs.md"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.syntax import places
+from whimbrel.syntax.edits import Edit
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+
+LOGS: Final = ("errorlog", "customlog", "transferlog", "forensiclog", "globallog")
+PLAIN: Final = re.compile(r"[ \t]*/[\w./%+:,@=-]+(?:[ \t]+[\w./%+:,@=-]+)*[ \t]*")
+"""A command that a shell and httpd take apart in the same way: a whole path, and words without anything that a shell looks at."""
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every pipe whose command needs its shell."""
+    for line in estate.named(*LOGS):
+        target = getword(line.args)[0]
+        if target[:1] != "|" or target[1:2] in ("|", "$") or PLAIN.fullmatch(target[1:]):
+            continue
+        at = line.node.args.find("|") + 1
+        start, _ = places.args_range(line.file.document, line.node, at, len(line.node.args))
+        edits = (FileEdit(line.file.path, Edit(start, start, b"$")),) if at else ()
+        yield Finding(
+            "C47", line.place, f"2.2 gave `{target[1:].strip()}` to a shell, 2.4 starts programs itself", "write |$ to keep the shell",
+            Risk.CHANGES, Safety.SAFE if edits else Safety.MANUAL, edits)
+
+
+RULE = Rule("C47", "piped-logs", "Piped logs run without a shell", check)

@@ -1,0 +1,19 @@
+"""X23: LogLevel may differ from module to module, and debug says far more.  Document: documents/X23-log-level.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """LogLevel debug for everything."""
+    for line in estate.named("loglevel"):
+        if line.args.strip().strip('"').lower() == "debug":
+            yield Finding("X23", line.place, "at LogLevel debug every module of 2.4 speaks, several lines for each request",
+                          "name the module that is meant, as in `LogLevel warn ssl:debug`", Risk.COSMETIC)
+
+
+RULE = Rule("X23", "log-level", "LogLevel for single modules", check)

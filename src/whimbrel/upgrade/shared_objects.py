@@ -1,0 +1,179 @@
+"""What version of httpd a module file was built for, read from the file: no code of it is run.
+
+A module is a shared object that exports one `module` structure: version (int), minor version (int), index (int), name (pointer), handle
+(pointer), next (pointer), magic (unsigned long), and so on.  *version* is the number of the API, 20051115 for 2.2 and 20120211 for 2.4,
+*magic* the letters AP and the version, ``AP22`` or ``AP24``.  Formats: System V ABI, ELF-64 and ELF-32.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.octets import raw
+
+VERSIONS: Final = {(20020903, "AP20"): "2.0", (20051115, "AP22"): "2.2", (20120211, "AP24"): "2.4"}
+_DYNSYM, _SYMTAB, _NOBITS = 11, 2, 8
+_OBJECT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One module record: *symbol* its name in the file, which is what LoadModule calls it."""
+
+    symbol: str
+    major: int
+    minor: int
+    cookie: str
+
+    @property
+    def api(self) -> str:
+        """The version of httpd, "" for a number that none has."""
+        return VERSIONS.get((self.major, self.cookie), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one file is: *modules* in it (none where it is no module, or can't be read: *problem*)."""
+
+    path: str
+    modules: tuple[Module, ...] = ()
+    problem: str = ""
+
+    @property
+    def api(self) -> str:
+        """The version of httpd that it was built for, "" where that can't be told."""
+        found = {module.api for module in self.modules}
+        return found.pop() if len(found) == 1 else ""
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        if self.problem:
+            return self.problem
+        if not self.modules:
+            return "no module of httpd"
+        first = self.modules[0]
+        number = f"API {first.major}:{first.minor}, {first.cookie}"
+        return f"built for {self.api} ({number})" if self.api else f"built for an unknown httpd ({number})"
+
+
+class _Bad(Exception):
+    """The file is no shared object that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    kind: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    entry: int
+
+
+class _Elf:
+    """The parts of an ELF file that symbols need."""
+
+    def __init__(self, data: bytes) -> None:
+        if data[:4] != b"\x7fELF" or len(data) < 52 or data[4] not in (1, 2) or data[5] not in (1, 2):
+            raise _Bad("no shared object (ELF)")
+        self.data, self.wide, self.order = data, data[4] == 2, "<" if data[5] == 1 else ">"
+        self.word = 8 if self.wide else 4
+        self.sections = list(self._sections())
+
+    def unpack(self, form: str, at: int) -> tuple[int, ...]:
+        try:
+            return struct.unpack_from(self.order + form, self.data, at)
+        except struct.error:
+            raise _Bad("the file is cut short") from None
+
+    def _sections(self) -> Iterator[_Section]:
+        offset, = self.unpack("Q" if self.wide else "I", 40 if self.wide else 32)
+        size, count, _names = self.unpack("HHH", 58 if self.wide else 46)
+        for number in range(count):
+            at = offset + number * size
+            if self.wide:
+                _, kind, _, address, start, length, link, _, _, entry = self.unpack("IIQQQQIIQQ", at)
+            else:
+                _, kind, _, address, start, length, link, _, _, entry = self.unpack("10I", at)
+            yield _Section(kind, address, start, length, link, entry)
+
+    def symbols(self) -> Iterator[tuple[str, int, int]]:
+        """Name, address and size of every object that is defined here."""
+        for table in self.sections:
+            if table.kind not in (_DYNSYM, _SYMTAB) or not table.entry or table.link >= len(self.sections):
+                continue
+            names = self.sections[table.link]
+            for at in range(table.offset, table.offset + table.size, table.entry):
+                if self.wide:
+                    name, info, _, section, value, size = self.unpack("IBBHQQ", at)
+                else:
+                    name, value, size, info, _, section = self.unpack("IIIBBH", at)
+                if info & 15 == _OBJECT and section:
+                    yield self._name(names.offset + name), value, size
+
+    def _name(self, at: int) -> str:
+        end = self.data.find(b"\0", at)
+        return self.data[at:end if end >= 0 else at].decode("latin-1")
+
+    def at(self, address: int) -> int | None:
+        """Where the byte of an address stands in the file; None where it isn't stored."""
+        for section in self.sections:
+            if section.address and section.address <= address < section.address + section.size and section.kind != _NOBITS:
+                return section.offset + address - section.address
+        return None
+
+
+def read_modules(data: bytes) -> tuple[Module, ...]:
+    """The module records of a shared object's bytes; raises ValueError with what is wrong with it."""
+    try:
+        elf = _Elf(data)
+        found = {symbol: module for symbol, address, size in elf.symbols() if (module := _module(elf, symbol, address, size)) is not None}
+    except _Bad as problem:
+        raise ValueError(str(problem)) from None
+    return tuple(found.values())
+
+
+def _module(elf: _Elf, symbol: str, address: int, size: int) -> Module | None:
+    """The record at *address*, if it is one: its cookie says so."""
+    at = elf.at(address)
+    magic = _magic_offset(elf.word)
+    if at is None or size < magic + elf.word:
+        return None
+    major, minor = elf.unpack("ii", at)
+    cookie, = elf.unpack("Q" if elf.wide else "I", at + magic)
+    letters = cookie.to_bytes(elf.word, "big")[-4:]
+    if letters[:2] != b"AP" or not letters[2:].isdigit():
+        return None
+    return Module(symbol, major, minor, letters.decode("ascii"))
+
+
+def _magic_offset(word: int) -> int:
+    """Three ints, padding up to a pointer, three pointers."""
+    start = -(-12 // word) * word
+    return start + 3 * word
+
+
+def examine(path: str) -> Verdict:
+    """What the file at *path* was built for.  Never raises on what it finds."""
+    try:
+        with open(raw(path), "rb") as file:
+            return Verdict(path, read_modules(file.read()))
+    except OSError as problem:
+        return Verdict(path, problem=f"can't be read: {os.strerror(problem.errno or 0)}")
+    except ValueError as problem:
+        return Verdict(path, problem=str(problem))
+
+
+def examine_folder(path: str) -> list[Verdict]:
+    """All ``.so`` files of a folder and of those below it, by name.  Raises OSError for a folder that can't be read."""
+    os.listdir(raw(path))
+    found = []
+    for folder, below, names in os.walk(raw(path)):
+        below.sort()
+        found += [examine(os.path.join(folder, name).decode("latin-1")) for name in sorted(names) if name.endswith(b".so")]
+    return found

@@ -1,0 +1,176 @@
+"""Which virtual host answers under 2.2 and which under 2.4, for every address, port and name that the text knows.
+
+Both tables are built by `config.hosts` from the <VirtualHost>, NameVirtualHost, ServerName, ServerAlias and ServerPath lines alone.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Final
+
+from whimbrel.config.addresses import virtual_addresses
+from whimbrel.config.hosts import ANY, Hosts
+from whimbrel.config.model import Address, Server
+from whimbrel.dialect import V22, V24, Dialect
+from whimbrel.errors import ConfigError
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.mending import is_branch
+
+SWITCHED_OFF: Final = "NamedHosts"
+"""The -D name that brings back the virtual hosts that 2.2 never asked."""
+_ELSEWHERE: Final = "198.51.100.1"
+
+
+@dataclass(slots=True, eq=False)
+class Host:
+    """One <VirtualHost>: *words* are its addresses as written, *names* from ServerName on."""
+
+    statement: Statement
+    words: list[str]
+    names: list[str] = field(default_factory=list)
+    path: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """The virtual hosts of a configuration, its NameVirtualHost words and the ports that are listened on."""
+
+    hosts: list[Host]
+    name_virtual: list[str]
+    ports: list[int]
+    fakes: dict[str, str] = field(default_factory=dict)
+
+    # tables --------------------------------------------------------------------------------------
+    def table(self, dialect: Dialect, words: dict[Host, list[str]]) -> dict[tuple[str, int, str], Host | None]:
+        """Who answers at each point; None is the main server.  *words* are the addresses of each host, those left out have none."""
+        servers = {host: self._server(host, words[host], dialect) for host in self.hosts if words.get(host)}
+        stub: Any = SimpleNamespace(
+            main=Server(name="main.invalid"), dialect=dialect, virtual_hosts=list(servers.values()), warn=_silent, main_logs=_never,
+            name_virtual_hosts=[address for word in self.name_virtual for address in self._addresses(word, dialect)])
+        tables = Hosts(stub)
+        if dialect.name_virtual_host:
+            tables.drop_unused()
+        back = {id(server): host for host, server in servers.items()}
+        out = {}
+        for address, port in self._points(words):
+            found = tables.find(address, port)
+            for name in self._names():
+                chosen = (found.by_path(name) if name.startswith("/") else found.by_name(name)) or found.server
+                out[address, port, name] = back.get(id(chosen))
+        return out
+
+    def _server(self, host: Host, words: list[str], dialect: Dialect) -> Server:
+        names = [name.lower() for name in host.names]
+        server = Server(is_virtual=True, name=names[0] if names else "nameless.invalid", path=host.path)
+        server.addresses = [address for word in words for address in self._addresses(word, dialect)]
+        server.names = [name for name in names[1:] if not set("*?") & set(name)]
+        server.wild_names = [name for name in names[1:] if set("*?") & set(name)]
+        return server
+
+    def _addresses(self, word: str, dialect: Dialect) -> list[Address]:
+        """The addresses of a word; host names stand for addresses of their own, nobody is asked about them."""
+        try:
+            return virtual_addresses(self._numeric(word), 0, old=dialect.name_virtual_host)
+        except (ConfigError, OSError):
+            return []
+
+    def _numeric(self, word: str) -> str:
+        host, colon, port = word.rpartition(":") if word.rpartition(":")[2].isdigit() or word.endswith(":*") else (word, "", "")
+        bare = host.strip("[]")
+        if bare in ("*", "") or bare.lower() == "_default_" or _is_address(bare):
+            return word
+        return self.fakes.setdefault(bare.lower(), f"240.0.{len(self.fakes) // 250}.{len(self.fakes) % 250 + 1}") + colon + port
+
+    def _points(self, words: dict[Host, list[str]]) -> Iterator[tuple[str, int]]:
+        found = {address.host: None for host in self.hosts for word in host.words for address in self._addresses(word, V24) if address.host != ANY}
+        ports = self.ports or sorted({address.port for host in self.hosts for word in host.words for address in self._addresses(word, V24)}) or [80]
+        for address in [*found, _ELSEWHERE]:
+            for port in ports:
+                yield address, port or 80
+
+    def _names(self) -> list[str]:
+        """Names that hosts go by, one of each pattern, one that nobody has, and paths for requests without a name."""
+        given = [name.lower().replace("*", "x1").replace("?", "y") for host in self.hosts for name in host.names]
+        return list(dict.fromkeys([*given, "nobody.invalid", "/", *(host.path for host in self.hosts if host.path)]))
+
+    # what to do ----------------------------------------------------------------------------------
+    def written(self) -> dict[Host, list[str]]:
+        return {host: host.words for host in self.hosts}
+
+    def kept(self) -> tuple[dict[Host, list[str]], bool]:
+        """The addresses that 2.2 really used of each host, and whether 2.4 answers as 2.2 with these alone."""
+        old = self.table(V22, self.written())
+        if old == self.table(V24, self.written()):
+            return self.written(), True
+        words: dict[Host, list[str]] = self.written()
+        for host in self.hosts:
+            for word in host.words:
+                fewer = {**words, host: [one for one in words[host] if one != word]}
+                if self.table(V22, fewer) == old and not self._needed(word, host, old):
+                    words = fewer
+        return words, self.table(V24, words) == old
+
+    def _needed(self, word: str, host: Host, old: dict[tuple[str, int, str], Host | None]) -> bool:
+        """Whether the host answers anywhere at the address: then the address stays."""
+        for address in self._addresses(word, V24):
+            for (where, port, _name), chosen in old.items():
+                if chosen is host and address.host in (ANY, where) and address.port in (0, port):
+                    return True
+        return False
+
+
+def _silent(*_words: object, **_more: object) -> None:
+    return None
+
+
+def _never(_level: str) -> bool:
+    return False
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def plan(estate: Estate) -> Plan:
+    """The virtual hosts of *estate* that 2.2 reads."""
+    hosts = []
+    for statement in estate.named("<virtualhost"):
+        if any(section.args.strip() == SWITCHED_OFF for section in statement.enclosing("<ifdefine")):
+            continue
+        host = Host(statement, statement.words())
+        _fill(host, statement.children)
+        hosts.append(host)
+    hosts.sort(key=lambda host: _order(host.statement, estate))
+    listens = [getword(line.args)[0].rpartition(":")[2] for line in estate.named("listen")]
+    named = [word for line in estate.named("namevirtualhost") for word in line.words()[:1]]
+    return Plan(hosts, named, sorted({int(port) for port in listens if port.isdigit()}))
+
+
+def _order(statement: Statement, estate: Estate) -> int:
+    known = estate.memo.get("reading order")
+    if not isinstance(known, dict):
+        known = estate.memo["reading order"] = {id(one): at for at, one in enumerate(estate.everything()) if one.name == "<virtualhost"}
+    return int(known.get(id(statement), 0))
+
+
+def _fill(host: Host, lines: list[Statement]) -> None:
+    for line in lines:
+        if line.in_22 is False:
+            continue
+        if is_branch(line) or line.children:
+            _fill(host, line.children)
+        elif line.name == "servername" and line.args.strip():
+            name = line.words()[0].rpartition("://")[2].partition(":")[0]
+            host.names = [name, *host.names[1:]] if host.names else [name]
+        elif line.name == "serveralias":
+            host.names = [*(host.names or ["nameless.invalid"]), *line.words()]
+        elif line.name == "serverpath":
+            host.path = "".join(line.words()[:1])
