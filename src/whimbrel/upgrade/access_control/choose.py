@@ -31,6 +31,8 @@ _BASES: Final[tuple[Lines, ...]] = ((), (_GRANTED,), _DENIED)
 Satisfy Any further in needs."""
 _MOST_POSSIBLE: Final = 8
 _MOST_FORMS: Final = 60
+_MOST_BETTER: Final = 12
+"""How many further forms are looked at when one is right for all requests that are sure to come."""
 _NEUTRAL: Final = (Line("order", "deny,allow"),)
 _LIMIT: Final = RECORD
 _AUTHCONFIG: Final = frozenset({"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"})
@@ -76,6 +78,7 @@ class Solver:
         self.ends = self._ends()
         self._outer = {unit: list(dict.fromkeys(u for chain in ends for u in chain.units[:-1])) for unit, ends in self.ends.items()}
         self._tried: dict[tuple[Unit, Lines | None, tuple[Form, ...]], Written] = {}
+        self._last: dict[tuple[Unit, Lines | None], Written] = {}
         self.dead = frozenset(self._dead())
 
     # decisions --------------------------------------------------------------------------------------
@@ -187,10 +190,19 @@ class Solver:
             under = base if unit in forced else None
             key = (unit, under, tuple(forms[outer] for outer in self._outer[unit]))
             if key not in self._tried:
-                self._tried[key] = self._distinct(unit, self._best(unit, forms, under), forms)
+                self._tried[key] = self._again(unit, forms, under) or self._distinct(unit, self._best(unit, forms, under), forms)
+                self._last[unit, under] = self._tried[key]
             found[unit] = self._tried[key]
             forms[unit] = found[unit].form
         return found
+
+    def _again(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Written | None:
+        """What was found for the section before, where it is right under other outer sections too."""
+        last = self._last.get((unit, base))
+        if last is None or last.failing:
+            return None
+        found = self._tested(unit, last.form, forms, None)
+        return found if found is not None and not found.failing and len(found.possible) <= len(last.possible) else None
 
     def _distinct(self, unit: Unit, written: Written, forms: dict[Unit, Form]) -> Written:
         """*written* in words that can't be taken for those of 2.2: text that 2.2 would read otherwise shows that it is 2.4's."""
@@ -210,7 +222,12 @@ class Solver:
 
     def _best(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Written:
         best: Written | None = None
+        more = _MOST_BETTER
         for form in self._proposals(unit, forms, base):
+            if best is not None and not best.failing:
+                more -= 1
+                if not more:
+                    break
             written = self._tested(unit, form, forms, best)
             if written is None:
                 continue
