@@ -14,7 +14,9 @@ from whimbrel.cli.entry import UTILITIES, utility
 
 # Subcommand -> the module that has it as `app`.
 COMMANDS: Final = {
+    "check": "whimbrel.cli.check",
     "directives": "whimbrel.cli.directives",
+    "explain": "whimbrel.cli.explain",
     "fmt": "whimbrel.cli.fmt",
     "upgrade": "whimbrel.cli.upgrade",
     "serve": "whimbrel.cli.serve",

@@ -7,7 +7,6 @@ says with edits counts where they are made.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -17,6 +16,7 @@ from whimbrel.errors import Place
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.choice import Choice, by_hand, fits_itself, settled
 from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.ignoring import ignored
 from whimbrel.upgrade.lines import Step, Trace
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules import all_rules
@@ -117,7 +117,7 @@ class _Upgrade:
             except Exception as problem:
                 raise RuleError(rule, problem) from problem
         found = settled(found, self.now.files)
-        return [finding for finding in found if not _ignored(finding, self.now)]
+        return [finding for finding in found if not ignored(finding, self.now)]
 
     def _choose(self, wishes: list[Finding], left: list[Finding]) -> tuple[list[Finding], Choice]:
         """The findings whose edits can be made now; what is declined or impossible goes to *left*."""
@@ -183,32 +183,3 @@ class _Upgrade:
 
 def _unreadable(place: Place, message: str) -> Finding:
     return Finding(READING, place, message, "what stands there was not looked at: make it readable, or look at it yourself")
-
-
-_IGNORE: Final = re.compile(rb"^[ \t]*#.*\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?", re.MULTILINE)
-
-
-def _ignored(finding: Finding, estate: Estate) -> bool:
-    """Whether a comment right above the line says ``whimbrel: ignore`` or names the rule, ``whimbrel: ignore[C17]``."""
-    file = estate.files.get(finding.place.path)
-    if file is None:
-        return False
-    if file.ignored is None:
-        file.ignored = _ignores(file.document.bytes)
-    names = file.ignored.get(finding.place.line)
-    return names is not None and (not names or finding.rule in names)
-
-
-def _ignores(data: bytes) -> dict[int, frozenset[str]]:
-    """For each line that a comment speaks about, the rules it names; none means all."""
-    found = {}
-    for match in _IGNORE.finditer(data):
-        rest, line = data[match.end():].split(b"\n"), data.count(b"\n", 0, match.end()) + 2
-        for text in rest[1:]:
-            if text.strip() and not text.lstrip().startswith(b"#"):
-                break
-            line += 1
-        found[line] = frozenset((match[1] or b"").decode().replace(",", " ").split())
-    return found
-
-

@@ -1,0 +1,145 @@
+"""`whimbrel check`: what an upgrade from httpd 2.2 to 2.4 changes in a configuration, by file and line.
+
+Exit codes: 0 nothing to do (notes at most); 1 findings; 2 wrong use, or nothing could be read.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from whimbrel.cli.conf_options import After, BadUse, Before, Conf, Defines, Envvars, File, Root, sources
+from whimbrel.octets import raw
+
+if TYPE_CHECKING:
+    from whimbrel.report.model import Report
+    from whimbrel.upgrade.checking import Selection
+    from whimbrel.upgrade.reading import Progress, Sources
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+FINE, FINDINGS, USELESS = 0, 1, 2
+
+
+class Format(StrEnum):
+    """--format."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    github = "github"
+    html = "html"
+    junit = "junit"
+
+
+class Color(StrEnum):
+    """--color."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+FACES: Final = {
+    "text": ("whimbrel.report.text", "render"), "json": ("whimbrel.report.data", "as_json"), "sarif": ("whimbrel.report.data", "sarif"),
+    "github": ("whimbrel.report.pipelines", "github"), "html": ("whimbrel.report.page", "render"), "junit": ("whimbrel.report.pipelines", "junit"),
+}
+Numbers = Annotated[str, typer.Option(metavar="C17,...", help="Numbers of rules.")]
+
+
+@app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
+def check(
+    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None, defines: Defines = None,
+    envvars: Envvars = None,
+    shape: Annotated[Format, typer.Option("--format", help="How the findings are shown.")] = Format.text,
+    select: Numbers = "", ignore: Numbers = "",
+    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Findings to leave out: those of an earlier --write-baseline.")] = None,
+    write_baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings down as known.")] = None,
+    color: Annotated[Color, typer.Option(help="Colours in the text.")] = Color.auto,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=0, help="Processes for many files; 0 for one for each core.")] = 0,
+    config_nice: Annotated[Path | None, typer.Option(metavar="FILE", help="A build/config.nice of 2.2 to judge.")] = None,
+    modules: Annotated[Path | None, typer.Option(metavar="DIR", help="A folder of module files to judge.")] = None,
+    htpasswd: Annotated[Path | None, typer.Option(metavar="FILE", help="A password file to judge.")] = None,
+    davlock: Annotated[Path | None, typer.Option(metavar="FILE", help="A lock database of mod_dav_fs to judge.")] = None,
+) -> None:
+    """Tell what an upgrade from 2.2 to 2.4 changes.  Inline: # whimbrel: ignore[C17] on the line or above it."""
+    from whimbrel.cli import check_sources
+    from whimbrel.report import baselines
+    from whimbrel.upgrade.checking import UnknownRule, selection
+
+    extra = {"config_nice": config_nice, "modules": modules, "htpasswd": htpasswd, "davlock": davlock}
+    try:
+        wanted = selection(select, ignore)
+        known = baselines.load(baseline) if baseline is not None else None
+        given = {name: path for name, path in extra.items() if path is not None}
+        report = check_sources.of_files(given)
+        if conf or root is not None or file is not None or not given:
+            parts = _parts(conf or [], lambda paths: sources(paths, root, file, before or [], after or [], defines or [], envvars))
+            report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1))
+        if write_baseline is not None:
+            baselines.save(report, write_baseline)
+        if known is not None:
+            baselines.apply(report, known)
+    except (BadUse, UnknownRule, baselines.BadBaseline, OSError) as problem:
+        os.write(2, _bytes(f"{problem}\n"))
+        raise typer.Exit(USELESS) from None
+    _show(report, shape, color)
+    if not report.files:
+        raise typer.Exit(USELESS)
+    raise typer.Exit(FINDINGS if report.findings and write_baseline is None else FINE)
+
+
+def _parts(conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]]) -> list[tuple[Sources, str]]:
+    """What is to be read, with the folder each belongs to: every server's folder or main file is one, loose files are together."""
+    from whimbrel.cli.check_sources import servers
+
+    whole, loose = servers(conf)
+    found = [read([path]) for path in whole]
+    return [*found, read(loose)] if loose or not whole else found
+
+
+def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int) -> Report:
+    from whimbrel.cli.check_sources import run
+    from whimbrel.cli.upgrade_output import Progress as Spinner
+
+    with Spinner() as spinner:
+        progress: Progress = spinner.look
+        return run(parts, wanted, jobs, progress)
+
+
+def _show(report: Report, shape: Format, color: Color) -> None:
+    module, name = FACES[shape.value]
+    colored = color is Color.always or (color is Color.auto and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    if shape is Format.text:
+        from whimbrel.report.text import render
+
+        text = render(report, colored=colored)
+    else:
+        text = getattr(import_module(module), name)(report)
+    sys.stdout.flush()
+    for piece in _chunks(text):
+        sys.stdout.buffer.write(text_bytes(piece, shape))
+    sys.stdout.buffer.flush()
+
+
+def _chunks(text: str) -> Iterator[str]:
+    return (text[at:at + 65536] for at in range(0, len(text), 65536))
+
+
+def text_bytes(text: str, shape: Format) -> bytes:
+    """Text for a terminal as the bytes it was; documents in UTF-8, as they say."""
+    return text.encode() if shape in (Format.html, Format.junit, Format.json, Format.sarif) else _bytes(text)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return raw(text)
+    except UnicodeEncodeError:
+        return text.encode()

@@ -1,0 +1,120 @@
+"""What `whimbrel check` looks at: configurations, loose files, and the single files that options name, all as one report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from whimbrel.cli.conf_options import MAINS, BadUse
+from whimbrel.errors import Place
+from whimbrel.octets import from_system
+from whimbrel.report.model import Entry, Report
+from whimbrel.upgrade.checking import Checked, Selection, check_all, pieces
+from whimbrel.upgrade.difference import shown_path
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.reading import Progress, Sources
+from whimbrel.upgrade.rules import all_rules
+
+# Option -> the module that judges such a file, as ``findings(path) -> Iterator[Finding]``.
+JUDGES: Final = {
+    "config_nice": "whimbrel.upgrade.config_nice", "modules": "whimbrel.upgrade.shared_objects", "htpasswd": "whimbrel.upgrade.password_file",
+}
+MOST_LEVELS: Final = 3
+"""How deep below a folder other servers' folders are looked for."""
+
+
+def servers(conf: list[Path]) -> tuple[list[Path], list[Path]]:
+    """The folders that hold a server's configuration, and what else was named.  One main file with its fragments stays together."""
+    if len(conf) == 1 and conf[0].is_dir() and not _is_server(conf[0]):
+        below = list(_below(conf[0], MOST_LEVELS))
+        return (below, []) if below else ([], conf)
+    whole = [path for path in conf if path.is_dir() and _is_server(path)]
+    return whole, [path for path in conf if path not in whole]
+
+
+def _is_server(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in MAINS)
+
+
+def _below(folder: Path, levels: int) -> Iterator[Path]:
+    """Folders of servers below *folder*, none of them inside another; nothing where other configuration lies beside them."""
+    found = []
+    for entry in sorted(folder.iterdir()):
+        if entry.is_file() and entry.name.endswith((".conf", ".htaccess")):
+            return
+        if entry.is_dir() and not entry.is_symlink():
+            inner = [entry] if _is_server(entry) else list(_below(entry, levels - 1)) if levels else []
+            if not inner and _has_configuration(entry):
+                return
+            found += inner
+    yield from found
+
+
+def _has_configuration(folder: Path) -> bool:
+    return any(name.endswith((".conf", ".htaccess")) for _where, _folders, names in os.walk(folder) for name in names)
+
+
+def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress: Progress) -> Report:
+    """Look at everything; raises BadUse where not one file can be read."""
+    report = Report(titles={rule.number: rule.title for rule in all_rules()})
+    jobs_to_do = [(piece, folder) for sources, folder in parts for piece in pieces(sources)]
+    unread: list[Finding] = []
+    for (_piece, folder), checked in zip(jobs_to_do, check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress), strict=True):
+        base = folder if len(parts) == 1 else from_system(os.getcwd())
+        report.add(as_report(checked, base))
+        unread += [finding for finding in checked.findings if not checked.files]
+    if not report.files:
+        raise BadUse("; ".join(f"{finding.place}: {finding.message}" for finding in unread) or "no files")
+    return report
+
+
+def as_report(checked: Checked, folder: str) -> Report:
+    """*checked* as it is shown to somebody who asked for *folder*."""
+    entries = [_entry(finding, checked.texts.get((finding.place.path, finding.place.line), ""), folder) for finding in checked.findings]
+    return Report([shown_path(path, folder) for path in checked.files], entries, sum(checked.files.values()))
+
+
+def _entry(finding: Finding, text: str, folder: str) -> Entry:
+    via = finding.place.included_from
+    return Entry(
+        finding.rule, shown_path(finding.place.path, folder), finding.place.line, finding.message, finding.remedy, finding.risk, finding.needs_review,
+        bool(finding.edits), f"{shown_path(via.path, folder)}:{via.line}" if via is not None else "", finding.evidence, text,
+    )
+
+
+# single files --------------------------------------------------------------------------------------
+def of_files(given: dict[str, Path]) -> Report:
+    """What is wrong with the files that the options *given* name; raises BadUse where one isn't there."""
+    report = Report()
+    for option, path in given.items():
+        if not path.exists() and option != "davlock":
+            raise BadUse(f"{path}: No such file or directory")
+        findings = list(_judge(option)(from_system(str(path))))
+        report.files.append(from_system(str(path)))
+        report.entries += [_entry(finding, "", "") for finding in findings]
+    return report
+
+
+def _judge(option: str) -> Callable[[str], Iterator[Finding]]:
+    if option == "davlock":
+        return _lock_database
+    judge: Callable[[str], Iterator[Finding]] = import_module(JUDGES[option]).findings
+    return judge
+
+
+def _lock_database(path: str) -> Iterator[Finding]:
+    from whimbrel.upgrade.davlock import Locks, recognised
+
+    kind = recognised(path)
+    if kind is Locks.ABSENT:
+        raise BadUse(f"{path}: No such file or directory")
+    place = Place(path, 0)
+    if kind is Locks.OF_22:
+        yield Finding("C29", place, "this lock database was written by 2.2; 2.4 finds no lock in it", "delete it before 2.4 starts", Risk.OPENS)
+    elif kind is Locks.UNKNOWN:
+        yield Finding("C29", place, "this is no lock database that can be read", "delete it before 2.4 starts", Risk.CHANGES)
+    else:
+        yield Finding("C29", place, kind.value, "nothing, unless 2.2 wrote it: then delete it before 2.4 starts", Risk.COSMETIC)

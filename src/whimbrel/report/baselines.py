@@ -1,0 +1,53 @@
+"""Baselines: findings that are known and accepted, so that a check shows only what is new.
+
+A finding is known by its rule, its file and the text of its line, however far the line has moved; as many times as it was written down.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from whimbrel.report.model import Entry, Report
+
+Key = tuple[str, str, str]
+
+
+class BadBaseline(Exception):
+    """A file that is no baseline."""
+
+
+def save(report: Report, path: Path) -> None:
+    """Write the report's findings and notes to *path*; raises OSError."""
+    counts = Counter(map(_key, report.entries))
+    rows = [{"rule": rule, "file": file, "text": text, "count": count} for (rule, file, text), count in sorted(counts.items())]
+    path.write_text(json.dumps({"whimbrel-baseline": 1, "findings": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+def load(path: Path) -> Counter[Key]:
+    """How often each finding is known; raises BadBaseline and OSError."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if found["whimbrel-baseline"] != 1:
+            raise BadBaseline(f"{path} is a baseline of another version")
+        return Counter({(row["rule"], row["file"], row["text"]): int(row["count"]) for row in found["findings"]})
+    except (ValueError, KeyError, TypeError):
+        raise BadBaseline(f"{path} is no baseline") from None
+
+
+def apply(report: Report, known: Counter[Key]) -> None:
+    """Take the entries that are *known* out of *report*."""
+    left, kept = Counter(known), []
+    for entry in report.entries:
+        if left[_key(entry)] > 0:
+            left[_key(entry)] -= 1
+        else:
+            kept.append(entry)
+    report.known += len(report.entries) - len(kept)
+    report.entries = kept
+
+
+def _key(entry: Entry) -> Key:
+    return entry.rule, entry.path, entry.text

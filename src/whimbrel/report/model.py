@@ -1,0 +1,111 @@
+"""The model that every face shows: entries with their place, and counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from whimbrel.upgrade.model import Risk
+
+UNREAD = "READ"
+"""What stands for the number of a rule in entries about what couldn't be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One finding as it is shown.
+
+    *path* is as the user knows it (relative to the folder that was asked for where it lies in there), *line* counts from 1 and is 0 for a whole
+    file; *via* is the Include line that led there, or "".  *text* is the source line without white space around it.  All have one character per byte.
+    *mended*: `whimbrel upgrade` has an edit for it.
+    """
+
+    rule: str
+    path: str
+    line: int
+    message: str
+    remedy: str = ""
+    risk: Risk = Risk.CHANGES
+    review: bool = False
+    mended: bool = False
+    via: str = ""
+    evidence: str = ""
+    text: str = ""
+
+    @property
+    def note(self) -> bool:
+        """Nothing to do: told, but no reason for a pipeline to stop."""
+        return self.risk is Risk.COSMETIC and not self.mended
+
+    @property
+    def order(self) -> tuple[str, int, str]:
+        return self.path, self.line, self.rule
+
+
+@dataclass(slots=True)
+class Report:
+    """What was read and found.  *files* are the shown paths of all files that were read, *titles* what the rules are called, by number."""
+
+    files: list[str] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    lines: int = 0
+    titles: dict[str, str] = field(default_factory=dict)
+    known: int = 0  # entries that a baseline has taken away
+
+    def add(self, other: Report) -> None:
+        """Take what *other* found as well, each finding once."""
+        seen = set(self.entries)
+        self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
+        self.entries += [entry for entry in other.entries if entry not in seen]
+        self.lines += other.lines
+        self.known += other.known
+        self.titles.update(other.titles)
+
+    @property
+    def findings(self) -> list[Entry]:
+        """The entries that something has to be done about."""
+        return [entry for entry in self.entries if not entry.note]
+
+    @property
+    def unread(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.rule == UNREAD]
+
+    def by_risk(self) -> dict[Risk, int]:
+        """How many entries have each risk, the worst first, those without any left out."""
+        counts = Counter(entry.risk for entry in self.entries)
+        return {risk: counts[risk] for risk in Risk if counts[risk]}
+
+    def by_rule(self) -> dict[str, int]:
+        return dict(sorted(Counter(entry.rule for entry in self.entries).items()))
+
+
+def title_of(report: Report, number: str) -> str:
+    """What the rule *number* is called."""
+    return "What could not be read" if number == UNREAD else report.titles.get(number, number)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def summary(report: Report) -> list[str]:
+    """The counts in lines of text."""
+    notes = sum(entry.note for entry in report.entries)
+    lines = [f"{counted(report.lines, 'line')} in {counted(len(report.files), 'file')}: {counted(len(report.findings), 'finding')}"
+             f", {counted(notes, 'note')}"]
+    lines += [f"  {risk.value}: {count}" for risk, count in report.by_risk().items()]
+    mended = sum(entry.mended for entry in report.entries)
+    if mended:
+        lines.append(f"  whimbrel upgrade mends {mended} of them")
+    if report.unread:
+        lines.append(f"  {counted(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there")
+    if report.known:
+        lines.append(f"  {counted(report.known, 'finding')} of the baseline not shown")
+    return lines
+
+
+def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """By path, line and rule."""
+    return sorted(entries, key=lambda entry: entry.order)

@@ -1,0 +1,130 @@
+"""A check: every rule looks once, nothing is edited; what couldn't be read is told as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.choice import settled
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.ignoring import ignored
+from whimbrel.upgrade.model import Finding, Rule, Wishes
+from whimbrel.upgrade.passes import READING
+from whimbrel.upgrade.reading import Progress, Sources, read_estate
+from whimbrel.upgrade.rules import all_rules
+
+PIECE: Final = 256
+"""How many loose files one process takes at a time."""
+
+
+class UnknownRule(Exception):
+    """A number that no rule has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which findings are wanted: those with the numbers of *only* (all where it is empty), never those of *without*.
+
+    What couldn't be read is always wanted, unless *without* says READ.
+    """
+
+    only: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+
+    def rules(self) -> list[Rule]:
+        """The rules that may give such findings."""
+        return [rule for rule in all_rules() if any(map(self.wants, (rule.number, *rule.also)))]
+
+    def wants(self, number: str) -> bool:
+        return number not in self.without and (not self.only or number in self.only or number == READING)
+
+
+def selection(only: str, without: str) -> Selection:
+    """From lists such as ``C17,x01``; raises UnknownRule."""
+    known = {READING, *(number for rule in all_rules() for number in (rule.number, *rule.also))}
+    lists = [frozenset(text.upper().replace(",", " ").split()) for text in (only, without)]
+    for number in sorted(lists[0] | lists[1]):
+        if number not in known:
+            raise UnknownRule(f"no rule has the number {number}")
+    return Selection(*lists)
+
+
+@dataclass(slots=True)
+class Checked:
+    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the source line of each place."""
+
+    files: dict[str, int]
+    findings: list[Finding]
+    texts: dict[tuple[str, int], str]
+
+
+def check(sources: Sources, wanted: Selection, progress: Progress | None = None) -> Checked:
+    """Read and look."""
+    return look(read_estate(sources, Wishes(), progress=progress), wanted)
+
+
+def look(estate: Estate, wanted: Selection) -> Checked:
+    """What the rules say about *estate*, each finding once, by files in the order of reading and lines."""
+    found = settled([finding for rule in wanted.rules() for finding in rule.check(estate)], estate.files)
+    found = [finding for finding in found if wanted.wants(finding.rule) and not ignored(finding, estate)]
+    if wanted.wants(READING):
+        found += _unread(estate)
+    unique = {(f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found)}
+    order = {path: at for at, path in enumerate(estate.files)}
+    findings = sorted(unique.values(), key=lambda f: (order.get(f.place.path, len(order)), f.place.line, f.rule))
+    return Checked({path: _lines(file.document.bytes) for path, file in estate.files.items()}, findings, _texts(estate, findings))
+
+
+def _unread(estate: Estate) -> Iterator[Finding]:
+    for unread in estate.unread:
+        yield Finding(READING, unread.place, unread.reason, "what stands there was not looked at: make it readable, or look at it yourself")
+
+
+def _lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def _texts(estate: Estate, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
+    """The source lines of *findings*, without white space around them."""
+    wanted: dict[str, set[int]] = {}
+    for finding in findings:
+        wanted.setdefault(finding.place.path, set()).add(finding.place.line)
+    found = {}
+    for path, numbers in wanted.items():
+        file = estate.files.get(path)
+        lines = file.document.bytes.split(b"\n") if file is not None else []
+        found.update({(path, number): lines[number - 1].strip().decode("latin-1") for number in numbers if 0 < number <= len(lines)})
+    return found
+
+
+# many ---------------------------------------------------------------------------------------------
+def pieces(sources: Sources) -> list[Sources]:
+    """*sources* in parts that can be looked at apart: a configuration is one, loose files go by hundreds."""
+    if sources.options is not None or len(sources.fragments) <= PIECE:
+        return [sources]
+    files = iter(sources.fragments)
+    return [replace(sources, fragments=part) for part in iter(lambda: tuple(islice(files, PIECE)), ())]
+
+
+def check_all(parts: list[Sources], wanted: Selection, jobs: int, progress: Progress | None = None) -> Iterator[Checked]:
+    """What comes of each part, in order, by up to *jobs* processes."""
+    if jobs < 2 or len(parts) < 2:
+        yield from (check(part, wanted, progress) for part in parts)
+        return
+    with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
+        for part, checked in zip(parts, pool.map(partial(check, wanted=wanted), parts), strict=True):
+            if progress is not None:
+                progress(name_of(part))
+            yield checked
+
+
+def name_of(sources: Sources) -> str:
+    """What a part is called while it is looked at."""
+    if isinstance(sources.options, LoadOptions):
+        return f"{sources.options.server_root}/{sources.options.file}"
+    return sources.fragments[0] if sources.fragments else ""

@@ -1,0 +1,43 @@
+"""Comments that exempt lines from rules: ``# whimbrel: ignore`` and ``# whimbrel: ignore[C17,X01]``, on the line itself or right above it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding
+
+_MARK: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
+
+
+def ignored(finding: Finding, estate: Estate) -> bool:
+    """Whether a comment exempts the finding's line, from all rules or from its own."""
+    file = estate.files.get(finding.place.path)
+    if file is None:
+        return False
+    if file.ignored is None:
+        file.ignored = marks(file.document.bytes)
+    names = file.ignored.get(finding.place.line)
+    return names is not None and (not names or finding.rule in names)
+
+
+def marks(data: bytes) -> dict[int, frozenset[str]]:
+    """For each line that a comment speaks about, the rules it names; none means all."""
+    found: dict[int, frozenset[str]] = {}
+    if b"whimbrel:" not in data:
+        return found
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        match = _MARK.search(line)
+        if match:
+            names = frozenset((match[1] or b"").decode().upper().replace(",", " ").split())
+            found[_subject(lines, number)] = names
+    return found
+
+
+def _subject(lines: list[bytes], number: int) -> int:
+    """The line that a mark in line *number* is about: that one, or for a comment the next one that is none."""
+    while number <= len(lines) and lines[number - 1].lstrip().startswith(b"#"):
+        number += 1
+    return number
