@@ -160,6 +160,8 @@ class _Search:
                 return
             self.compiled = self.compiled or new[0] in COMPILED - _WEAK
         new = tuple(i for i in new if i in old) or new
+        if not old and statement.file.role is Role.HTACCESS and new[0] != "authz_core_module":
+            return  # 2.2 refuses the line
         where = statement.node.name if not statement.is_section else f"<{statement.node.name}>"
         yield Need(new[0], _row_of(new[0], moved=new[0] not in old), f"{where} is its directive", statement)
 
@@ -184,7 +186,7 @@ class _Search:
     def _named(self, line: Statement, table: dict[str, str], words: list[str], what: str) -> Iterator[Need]:
         for word in words:
             module = table.get(word if what == "Require" else word.lower())
-            if module is not None:
+            if module is not None and (what == "Require" or line.file.role is Role.MAIN):
                 yield Need(f"{module}_module", _row_of(f"{module}_module"), f"`{what} {word}` is its", line)
                 if word == "file-group":
                     yield Need("authz_groupfile_module", "C04", "`Require file-group` looks into its groups", line)

@@ -22,6 +22,8 @@ from whimbrel.upgrade.mending import is_branch
 
 SWITCHED_OFF: Final = "NamedHosts"
 """The -D name that brings back the virtual hosts that 2.2 never asked."""
+_MOST_HOSTS: Final = 60
+"""Beyond so many their addresses are not tried one by one."""
 _ELSEWHERE: Final = "198.51.100.1"
 
 
@@ -35,6 +37,10 @@ class Host:
     path: str = ""
 
 
+Table = dict[tuple[str, int, str], Host | None]
+"""Who answers at an address and port for a name, or for a path where no name is sent; None is the main server."""
+
+
 @dataclass(slots=True, eq=False)
 class Plan:
     """The virtual hosts of a configuration, its NameVirtualHost words and the ports that are listened on."""
@@ -45,7 +51,7 @@ class Plan:
     fakes: dict[str, str] = field(default_factory=dict)
 
     # tables --------------------------------------------------------------------------------------
-    def table(self, dialect: Dialect, words: dict[Host, list[str]]) -> dict[tuple[str, int, str], Host | None]:
+    def table(self, dialect: Dialect, words: dict[Host, list[str]]) -> Table:
         """Who answers at each point; None is the main server.  *words* are the addresses of each host, those left out have none."""
         servers = {host: self._server(host, words[host], dialect) for host in self.hosts if words.get(host)}
         stub: Any = SimpleNamespace(
@@ -103,18 +109,37 @@ class Plan:
 
     def kept(self) -> tuple[dict[Host, list[str]], bool]:
         """The addresses that 2.2 really used of each host, and whether 2.4 answers as 2.2 with these alone."""
+        if self._plain():
+            return self.written(), True
         old = self.table(V22, self.written())
         if old == self.table(V24, self.written()):
             return self.written(), True
-        words: dict[Host, list[str]] = self.written()
+        asked = set(old.values())
+        words = {host: host.words if host in asked else [] for host in self.hosts}
+        if self.table(V24, words) != old and len(self.hosts) <= _MOST_HOSTS:
+            words = self._single(old)
+        return words, self.table(V24, words) == old
+
+    def _plain(self) -> bool:
+        """Whether both versions plainly choose alike: every address is one of names, or every address has one host."""
+        words = [word.lower() for host in self.hosts for word in host.words]
+        named = {word.lower() for word in self.name_virtual}
+        if named >= set(words) and len({word.rpartition(":")[2] for word in named}) == len(named):
+            return True
+        own = [word.rpartition(":") for word in words]
+        return not named and len(set(words)) == len(words) and all(port.isdigit() and _is_address(host.strip("[]")) for host, _, port in own)
+
+    def _single(self, old: Table) -> dict[Host, list[str]]:
+        """Every address left out, one after the other, at which its host never answered."""
+        words = self.written()
         for host in self.hosts:
             for word in host.words:
                 fewer = {**words, host: [one for one in words[host] if one != word]}
-                if self.table(V22, fewer) == old and not self._needed(word, host, old):
+                if not self._needed(word, host, old) and self.table(V22, fewer) == old:
                     words = fewer
-        return words, self.table(V24, words) == old
+        return words
 
-    def _needed(self, word: str, host: Host, old: dict[tuple[str, int, str], Host | None]) -> bool:
+    def _needed(self, word: str, host: Host, old: Table) -> bool:
         """Whether the host answers anywhere at the address: then the address stays."""
         for address in self._addresses(word, V24):
             for (where, port, _name), chosen in old.items():

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.mending import is_new, main_statements, swap
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 from whimbrel.upgrade.virtual_hosts import SWITCHED_OFF, Host, plan
 
+DIFFERENT: Final = "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it"
+LOOK: Final = "look at which one answers for which name: `httpd -S`"
+
 
 def check(estate: Estate) -> Iterator[Finding]:
     """The lines go once the configuration is one of 2.4; until then they say which virtual hosts 2.2 asks, and the others are switched off."""
     ready = is_new(estate) or not main_statements(estate)
-    for line in estate.named("namevirtualhost"):
-        edits = swap(estate, line) if ready else ()
-        yield Finding("C14", line.place, "NameVirtualHost has no effect and warns (AH00548): virtual hosts that share an address are chosen by name",
-                      "remove it" if ready else "remove it once the modules of 2.4 are loaded", Risk.COSMETIC,
-                      Safety.SAFE if edits else Safety.MANUAL, edits)
-    if not ready and any(estate.named("<virtualhost")):
+    lines = list(estate.named("namevirtualhost"))
+    hosts = any(estate.named("<virtualhost"))
+    equal = not (lines and ready and hosts) or plan(estate).kept()[1]
+    for line in lines:
+        yield _line(estate, line, ready=ready, equal=equal)
+    if not ready and hosts:
         yield from _unasked(estate)
+
+
+def _line(estate: Estate, line: Statement, *, ready: bool, equal: bool) -> Finding:
+    message = "NameVirtualHost has no effect and warns (AH00548): virtual hosts that share an address are chosen by name"
+    if not ready:
+        return Finding("C14", line.place, message, "remove it once the modules of 2.4 are loaded", Risk.COSMETIC)
+    if equal:
+        return Finding("C14", line.place, message, "remove it", Risk.COSMETIC, Safety.SAFE, swap(estate, line))
+    return Finding("C14", line.place, f"{message}; {DIFFERENT}", LOOK, Risk.CHANGES, Safety.REVIEW, swap(estate, line))
 
 
 def _unasked(estate: Estate) -> Iterator[Finding]:
@@ -31,8 +44,7 @@ def _unasked(estate: Estate) -> Iterator[Finding]:
             yield _finding(host, words[host])
     if not equal:
         last = found.hosts[-1].statement
-        yield Finding("C14", last.place, "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it",
-                      "look at which one answers for which name: `apache2 -S`")
+        yield Finding("C14", last.place, DIFFERENT, LOOK)
 
 
 def _finding(host: Host, words: list[str]) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import Estate, Role
 from whimbrel.upgrade.mending import swap
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
@@ -15,6 +15,8 @@ FORMAT = '"%{Cookie}n \\"%r\\" %t"'
 def check(estate: Estate) -> Iterator[Finding]:
     """Every CookieLog line; CustomLog writes the same lines."""
     for line in estate.named("cookielog"):
+        if line.file.role is Role.HTACCESS:
+            continue  # an error in both versions
         args = line.node.args[:getword(line.node.args)[1]].strip()
         edits = swap(estate, line, [f"CustomLog {args} {FORMAT}"])
         yield Finding("X06", line.place, "CookieLog is gone", "CustomLog writes the same lines", Risk.BREAKS, Safety.SAFE, edits)
