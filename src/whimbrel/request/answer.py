@@ -38,6 +38,11 @@ class Answer:
         self.request, self.before, self.after = request, before, after
         self.parts, self.stream, self.close, self.framing = parts, stream, close, framing
 
+    @property
+    def begun(self) -> float:
+        """When the request came, seconds since the epoch."""
+        return self.request.time
+
     def head(self, date: bytes) -> bytes:
         """The head with *date*, the value of the Date field."""
         return self.before + date + self.after if self.before else b""

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """*length* bytes of an open file from *offset*; whoever sends it closes *handle*."""
+    """*length* bytes of an open file from *offset*; whoever sends it closes *handle*.  *path*: of a part that is all of the file."""
 
     handle: int
     offset: int
     length: int
+    path: str = ""
 
     def read(self) -> bytes:
         """All of it; for tests and small parts."""

@@ -12,6 +12,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.head import Head
 from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.body import FilePart
 from whimbrel.request.kept import Kept, moves_unseen
 from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Key, RawHead
 from whimbrel.request.record import Connection, Request
@@ -56,8 +57,9 @@ class KeptAnswers:
         body = b"".join(part for part in answer.parts if isinstance(part, bytes))
         if len(body) > MAX_BODY:
             return
+        file = next((part for part in answer.parts if isinstance(part, FilePart)), None)
         lines = tuple((w.sink, *w.frozen(r)) for w in writers if w.applies(r))
-        kept, connection = Kept(answer, head, body, lines), r.connection
+        kept, connection = Kept(answer, head, body, lines, file), r.connection
         if kept.weight <= MAX_WEIGHT:
             self.book(connection.local_ip, connection.local_port).put(kept, head, r.headers_in, _told(writers))
 
@@ -177,12 +179,24 @@ def plain(head: Head) -> bool:
                 or head.url is not None) and head.headers.unique
 
 
+def _plain_parts(r: Request, answer: Answer) -> bool:
+    """Whether the body is bytes, or one file as it is; and nothing but the handler makes a body that is to be made anew."""
+    parts, old = answer.parts, r.proto < (2, 0)
+    if r.remade is not None and (r.output_filters or not old):
+        return False
+    if all(isinstance(part, bytes) for part in parts):
+        return True
+    part = parts[0]
+    return (old and len(parts) == 1 and isinstance(part, FilePart) and part.path == r.filename and answer.framing is Framing.LENGTH
+            and r.status == 200 and r.info is not None and part.length == r.info.st_size)
+
+
 def _keepable(r: Request, answer: Answer) -> bool:
     if not r.keep or r.connection.ending or r.method_number != 0 or r.assbackwards:
         return False
     if answer.stream is not None or answer.framing is Framing.CLOSE:
         return False
-    if r.body_in.length != 0 or not all(isinstance(part, bytes) for part in answer.parts):
+    if r.body_in.length != 0 or not _plain_parts(r, answer):
         return False
     if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
         return False  # the connection has had its number of requests: others have not

@@ -6,6 +6,7 @@ request, and the error-log lines to repeat.  Where it is found: request/books.py
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,8 @@ from whimbrel.http.head import Head
 from whimbrel.http.response import LAST_CHUNK, chunk
 from whimbrel.octets import raw
 from whimbrel.request.answer import DATE_BYTES, Answer, Framing
-from whimbrel.request.files import Dependency, still_holds
+from whimbrel.request.body import FilePart
+from whimbrel.request.files import Dependency, mark, still_holds
 from whimbrel.request.log import LogLine
 from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection, Request
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
 
 KEEP_ALIVE: Final = b", max="
+LENGTH: Final = b"\r\nContent-Length: %d\r\n"
 BASE: Final = 2048  # bytes of an answer's own, of a note of a file, of an error-log line: about
 NOTE: Final = 300
 EVENT: Final = 400
@@ -54,6 +57,8 @@ class Kept:
     hold (its head says that the connection stays open).  *steady*: within one second all its uses by one client have the same log lines, those
     whose heads are *head* to the byte.
 
+    The body is *body*, or all of *file*, whose mark is *stamp*, or what *remade* makes for each use.
+
     *weight* is about what it takes in memory, in bytes.
 
     *turn* and *adders* are the server's notes: in the turn of its loop with that number the answer has been found to hold, *data* are its bytes and
@@ -61,17 +66,24 @@ class Kept:
     """
 
     __slots__ = (
-        "adders", "after", "before", "body", "checked", "client", "close", "data", "date", "events", "head", "head_size", "limit", "line_client",
-        "line_second", "lines", "moved", "moving", "notes", "payload", "recent", "recent_second", "request", "size", "slot",
-        "steady", "turn", "weight", "writers",
+        "adders", "after", "before", "body", "checked", "client", "chunked", "close", "data", "date", "events", "file", "head", "head_size", "limit",
+        "line_client", "line_second", "lines", "moved", "moving", "notes", "payload", "recent", "recent_second", "remade", "request", "size", "slot",
+        "stamp", "steady", "turn", "weight", "writers",
     )
 
-    def __init__(self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...]) -> None:
+    def __init__(
+        self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...],
+        file: FilePart | None = None,
+    ) -> None:
         r = answer.request
         self.request = r
         self.head: Head | RawHead = head
         self.before, self.after, self.body = answer.before, answer.after, body
-        self.payload = chunk(body) + LAST_CHUNK if answer.framing is Framing.CHUNKED else body  # as HTTP/1 sends it
+        self.remade = r.remade
+        self.file = b"" if file is None else raw(file.path)
+        self.stamp = None if file is None or r.info is None else mark(r.info)
+        self.chunked = answer.framing is Framing.CHUNKED
+        self.payload = self._framed(body)  # as HTTP/1 sends it
         self.moving = _moving(r, answer.after)
         self.slot = _slot(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
         self.close = answer.close
@@ -80,9 +92,9 @@ class Kept:
         self.notes: tuple[Dependency, ...] = tuple((path, follow, known) for (path, follow), known in r.files.notes.items())
         self.writers = tuple((sink, line) for sink, line, _steady in writers)
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
-        self.size, self.head_size = len(body), len(answer.before) + DATE_BYTES + len(answer.after)
-        self.weight = self.size + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
-        self.steady = not self.events and all(steady for _sink, _line, steady in writers)
+        self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
+        self.weight = len(body) + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
+        self.steady = not self.events and file is None and self.remade is None and all(steady for _sink, _line, steady in writers)
         self.turn = self.checked = -1
         self.date = self.data = self.moved = b""
         self.line_client, self.line_second = "", 0
@@ -99,7 +111,43 @@ class Kept:
             if not still_holds(self.notes):
                 return False
             self.checked = turn
-        return True
+        return self.remade is None or self._made(self.remade, connection)
+
+    def _framed(self, body: bytes) -> bytes:
+        return chunk(body) + LAST_CHUNK if self.chunked else body
+
+    def _made(self, make: Callable[[], bytes], connection: Connection) -> bool:
+        """Make the body anew; whether there is one for this head."""
+        connection.answering = self.request.head
+        try:
+            body = make()
+        finally:
+            connection.answering = None
+        if not self.chunked and len(body) != self.size:
+            fields = self.after.replace(LENGTH % self.size, LENGTH % len(body), 1)
+            self.head_size += len(fields) - len(self.after)
+            self.after = fields
+        self.body, self.payload, self.size, self.data = body, self._framed(body), len(body), b""
+        return bool(body)
+
+    def opened(self) -> FilePart | None:
+        """The file, None where it is no longer the same."""
+        try:
+            handle = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            return None
+        if mark(os.fstat(handle)) != self.stamp:
+            os.close(handle)
+            return None
+        return FilePart(handle, 0, self.size)
+
+    def fields(self, connection: Connection, date: bytes, now: float) -> bytes:
+        """The head as it goes out at *now*, which is *date*."""
+        self.renew(date, now)
+        if self.slot is None:
+            return b"%b%b%b" % (self.before, date, self.after)
+        first, second, maximum = self.slot
+        return b"%b%b%b%d%b" % (self.before, date, first, maximum - connection.served, second)
 
     def wire(self, connection: Connection, date: bytes, now: float) -> bytes:
         """Head and body as they go out at *now*, which is *date*."""
@@ -175,17 +223,22 @@ def _moving(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str], ...
 
 
 def moves_unseen(r: Request, after: bytes) -> bool:
-    """Whether something in the head goes with the clock that `Kept` could not find there: another module changed it, or put it elsewhere."""
+    """Whether something in the head changes that `Kept` could not find there: another module changed it, or put it elsewhere."""
+    if r.remade is not None and b"\r\nTransfer-Encoding: chunked\r\n" not in after:
+        return bool(r.files.moving or r.keepalive_max) or after.count(b"\r\nContent-Length: ") != 1
     return bool(r.files.moving) and not _moving(r, after)
 
 
-def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None], head: RawHead | None = None) -> None:
-    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own)."""
+def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None], head: RawHead | None = None,
+           count: int = -1) -> None:
+    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); *count* bytes of the body went out (-1: all)."""
     if kept.steady and not connection.user_ip and not connection.notes:
         for sink, line in kept.log_lines(connection, now) if head is None else kept.lines_for(head, connection, now):
             runtime.write_log(sink, line)
         return
     view = KeptView(kept, connection, now, head)
+    if count >= 0:
+        view.bytes_sent = count
     for event in kept.events:
         log(view, event)
     for sink, fill in kept.writers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +37,7 @@ class Connection:
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
     log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
+    answering: Any = None  # the head for which a page is being made anew (`Request.remade`)
 
 
 class Request:
@@ -52,7 +54,7 @@ class Request:
         "close", "connection", "content_encodings", "content_languages", "content_type", "context", "document_root", "engine", "env",
         "err_headers_out", "expecting_100", "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in",
         "headers_out", "hostname", "info", "keepalive_max", "log_id", "log_lines", "main", "method", "method_number", "mtime", "next",
-        "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "server",
+        "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "remade", "server",
         "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator",
         "walked",
     )
@@ -100,6 +102,7 @@ class Request:
         self.body: list[Part] = []           # what the handler wrote
         self.stream: Stream | None = None    # or what it goes on writing
         self.chunked = False
+        self.remade: Callable[[], bytes] | None = None  # where only the body of the answer changes: what makes it anew, b"" if it can't
         self.output_filters: list[Any] = []
         self.bytes_sent = 0
         self.head_bytes = 0                  # size of the answer's head

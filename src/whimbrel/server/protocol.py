@@ -17,6 +17,7 @@ from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.head import Ending, Head, read_head
 from whimbrel.http.http2 import PREFACE
 from whimbrel.http.lines import Reason
+from whimbrel.request.again import Again
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import RequestBody
 from whimbrel.request.kept import Kept
@@ -186,6 +187,8 @@ class HttpProtocol(Answering):
                 kept = book.find_alike(connection, head)
                 if kept is None or not kept.valid(connection, turn):
                     break
+            if kept.file:
+                return done if out or not self._once_more_a_file(kept, head) else end
             out.append(kept.wire(connection, service.date, service.now))
             engine.repeated(kept, connection, head)
             connection.served += 1
@@ -203,6 +206,15 @@ class HttpProtocol(Answering):
                 self._end()
                 return size
         return done
+
+    def _once_more_a_file(self, kept: Kept, head: RawHead | None) -> bool:
+        """Answer with a file that is as it was; False where it is not, or can't be had."""
+        part = kept.opened()
+        if part is None:
+            return False
+        self._state, self._head = State.BUSY, kept.request.head
+        self._send(Again(kept, part, self.service.engine, self.connection, head, self.service.now))
+        return True
 
     # the whole road ---------------------------------------------------------------------------
     def _proceed(self) -> None:
@@ -446,8 +458,9 @@ class HttpProtocol(Answering):
 
     def row(self) -> dict[str, Any]:
         """What the scoreboard says about this connection."""
-        head = self._head
-        state = "W" if self._state is State.BUSY else "C" if self._state is State.LINGER else "K" if self.connection.served else "R"
+        head = self._head or self.connection.answering
+        busy = self._state is State.BUSY or self.connection.answering is not None
+        state = "W" if busy else "C" if self._state is State.LINGER else "K" if self.connection.served else "R"
         return {
             "state": state, "client": self.connection.client_ip, "protocol": head.protocol.lower() if head is not None else "",
             "request": (head.line or "") if head is not None else "", "vhost": (head.hostname or "") if head is not None else "",

@@ -13,6 +13,7 @@ from whimbrel.modules.core.process import Process
 from whimbrel.modules.mod_status.page import auto, page
 from whimbrel.modules.mod_status.state import State
 from whimbrel.modules.setters import global_only, set_flag
+from whimbrel.octets import raw
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
 from whimbrel.registry.settings import setting
@@ -57,16 +58,27 @@ def make_handler(scope: Scope) -> Made | None:
         r.allowed |= 1
         if r.method_number != 0:
             return DECLINED
-        r.outside()
         state = State(r, extended)
         refresh, table, plain = options(r.args)
         if refresh is not None:
             r.headers_out.set("Refresh", str(refresh))
         r.content_type = TEXT["auto" if plain else ""]
+        if r.header_only or not state.shared:
+            r.outside()
         if r.header_only and not plain:
             return OK  # the page's length changes with every request: nothing is said about it
-        text = auto(r, state, new) if plain else page(r, state, new, table)
-        r.chunked = len(text) > BUFFER
+
+        def shown(state: State) -> bytes:
+            return raw(auto(r, state, new) if plain else page(r, state, new, table))
+
+        text = shown(state)
+        r.chunked = chunked = len(text) > BUFFER
+
+        def again() -> bytes:
+            text = shown(State(r, extended))
+            return text if (len(text) > BUFFER) is chunked else b""
+
+        r.remade = again
         r.write(text)
         return OK
 

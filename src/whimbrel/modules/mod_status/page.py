@@ -102,25 +102,34 @@ def page(r: Any, s: State, new: bool, table: bool) -> str:
 
 
 def _head(r: Any, s: State, new: bool) -> str:
+    t = s.totals
+    generations = t.get("config_generation", 1), t.get("generation", 0)
+    facts = _facts(new, server_name(r), r.connection.local_ip, r.engine.server_field(r), t.get("mpm", "event"), t.get("built", ""), int(s.now),
+                   int(t.get("restarted", t.get("started", s.now))), generations, s.uptime)
+    return facts + (_extended(s, new) if s.extended else "")
+
+
+@lru_cache(maxsize=8)
+def _facts(
+    new: bool, name: str, address: str, product: str, mpm: str, built: str, now: int, restarted: int, generations: tuple[int, int], uptime: int,
+) -> str:
+    """What is the same for a second: what is running, since when, the load."""
+    facts = [f"Server Version: {product}"]
+    times = [f"Current Time: {when(now)}", f"Restart Time: {when(restarted)}"]
+    title = escape_html(name)
     if new:
+        load = os.getloadavg()
         doctype = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n'
-        name = f"{escape_html(server_name(r))} (via {r.connection.local_ip})"
+        title += f" (via {address})"
+        facts.append(f"Server MPM: {mpm}")
+        times += [f"Parent Server Config. Generation: {generations[0]}", f"Parent Server MPM Generation: {generations[1]}",
+                  f"Server uptime: {span(uptime)}", f"Server load: {load[0]:.2f} {load[1]:.2f} {load[2]:.2f}"]
     else:
-        doctype, name = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n', escape_html(server_name(r))
-    load = os.getloadavg()
-    facts = [f"Server Version: {r.engine.server_field(r)}"]
-    if new:
-        facts.append(f"Server MPM: {s.totals.get('mpm', 'event')}")
-    times = [f"Current Time: {when(s.now)}", f"Restart Time: {when(s.totals.get('restarted', s.totals.get('started', s.now)))}"]
-    if new:
-        times += [f"Parent Server Config. Generation: {s.totals.get('config_generation', 1)}",
-                  f"Parent Server MPM Generation: {s.totals.get('generation', 0)}", f"Server uptime: {span(s.uptime)}",
-                  f"Server load: {load[0]:.2f} {load[1]:.2f} {load[2]:.2f}"]
-    else:
-        times += [f"Parent Server Generation: {s.totals.get('generation', 0)}", f"Server uptime: {span(s.uptime)}"]
-    top = f"<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for {name}</h1>\n\n<dl>"
-    top += "".join(f"<dt>{fact}</dt>\n" for fact in facts) + f"<dt>Server Built: {s.totals.get('built', '')}\n</dt></dl><hr /><dl>\n"
-    return doctype + top + "".join(f"<dt>{fact}</dt>\n" for fact in times) + (_extended(s, new) if s.extended else "")
+        doctype = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
+        times += [f"Parent Server Generation: {generations[1]}", f"Server uptime: {span(uptime)}"]
+    top = f"<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for {title}</h1>\n\n<dl>"
+    top += "".join(f"<dt>{fact}</dt>\n" for fact in facts) + f"<dt>Server Built: {built}\n</dt></dl><hr /><dl>\n"
+    return doctype + top + "".join(f"<dt>{fact}</dt>\n" for fact in times)
 
 
 def _extended(s: State, new: bool) -> str:
@@ -139,19 +148,32 @@ def _extended(s: State, new: bool) -> str:
             f"<dt>CPU Usage: u{user} s{system} cu{child_user} cs{child_system}{load}</dt>\n<dt>{' - '.join(rates)}</dt>\n")
 
 
+_PROCESSES = ('\n<table rules="all" cellpadding="1%">\n<tr><th rowspan="2">Slot</th><th rowspan="2">PID</th><th rowspan="2">Stopping</th>'
+              '<th colspan="2">Connections</th>\n<th colspan="3">Threads</th><th colspan="4">Async connections</th></tr>\n<tr><th>total</th>'
+              "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>keep-alive</th><th>closing</th></tr>\n")
+_COUNTS = ("wait_io", "writing", "keep_alive", "closing")
+
+
 def _process_table(s: State) -> str:
-    out = ('\n<table rules="all" cellpadding="1%">\n<tr><th rowspan="2">Slot</th><th rowspan="2">PID</th><th rowspan="2">Stopping</th>'
-           '<th colspan="2">Connections</th>\n<th colspan="3">Threads</th><th colspan="4">Async connections</th></tr>\n<tr><th>total</th>'
-           "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>keep-alive</th><th>closing</th></tr>\n")
+    out = [_PROCESSES]
+    sums, stopping, connections = [0, 0, 0, 0], 0, 0
     for p in s.processes:
         workers = p.get("workers", "")
-        cells = [p.get("slot", 0), p.get("pid", 0), "yes" if p.get("stopping") else "no", p.get("connections", 0),
-                 "yes" if p.get("accepting", True) else "no", sum(1 for w in workers if w in "RWKLDC"), workers.count("G"), workers.count("_"),
-                 *(p.get(k, 0) for k in ("wait_io", "writing", "keep_alive", "closing"))]
-        out += "<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>\n"
-    total = [len(s.processes) or 1, sum(1 for p in s.processes if p.get("stopping")), s.connections("connections"), "&nbsp;", s.busy - s.graceful,
-             s.graceful, s.idle, *(s.connections(k) for k in ("wait_io", "writing", "keep_alive", "closing"))]
-    return out + "<tr><td>Sum</td>" + "".join(f"<td>{c}</td>" for c in total) + "</tr>\n</table>\n"
+        ends = bool(p.get("stopping"))
+        counts = [p.get(name, 0) for name in _COUNTS]
+        sums = [a + b for a, b in zip(sums, counts, strict=True)]
+        stopping, connections = stopping + ends, connections + p.get("connections", 0)
+        busy = sum(map(workers.count, "RWKLDC"))
+        out.append(f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>{p.get('connections', 0)}</td>"
+                   f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{workers.count('G')}</td><td>{workers.count('_')}</td>"
+                   f"{_cells(counts)}</tr>\n")
+    out.append(f"<tr><td>Sum</td><td>{len(s.processes) or 1}</td><td>{stopping}</td><td>{connections}</td><td>&nbsp;</td>"
+               f"<td>{s.busy - s.graceful}</td><td>{s.graceful}</td><td>{s.idle}</td>{_cells(sums)}</tr>\n</table>\n")
+    return "".join(out)
+
+
+def _cells(counts: list[int]) -> str:
+    return "<td>{}</td><td>{}</td><td>{}</td><td>{}</td>".format(*counts)
 
 
 def _pid_key(s: State) -> str:
@@ -178,21 +200,17 @@ def _frame(new: bool) -> tuple[str, str]:
 
 def _table(s: State, new: bool) -> str:
     head, tail = _frame(new)
-    out, shared = [head], dict[int, tuple[str, ...]]()
+    out, present = [head], None
+    before = accesses = after = ""
     for row in s.rows:
-        worker = row.get("worker")
-        if worker is None:
-            if _shown(row):
-                out.append(_row(row, new))
-        elif "served" in row:
-            texts = shared.get(id(worker))
-            if texts is None:
-                texts = shared[id(worker)] = _shared(worker, new)
-            if row["state"] != "_" or worker["requests"]:
-                before, accesses, after = texts
-                out.append(f"{before}{row['served']}{accesses}{_MODES[row['state']]}{after}{_who(row['client'], row['protocol'], new)}"
+        if "served" in row:
+            worker, state = row["worker"], row["state"]
+            if worker is not present:
+                present, (before, accesses, after) = worker, _shared(worker, new)
+            if state != "_" or worker["requests"]:
+                out.append(f"{before}{row['served']}{accesses}{_MODES[state]}{after}{_who(row['client'], row['protocol'], new)}"
                            f"{_what(row['vhost'], row['request'])}")
-        elif row["state"] not in "_.":
+        elif row.get("state", "_") not in "_." or "accesses" in row and _shown(row):
             out.append(_row(whole(row), new))
     out.append(tail)
     return "".join(out)

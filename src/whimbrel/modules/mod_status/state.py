@@ -94,14 +94,15 @@ class State:
 
     def __init__(self, r: Any, extended: bool) -> None:
         board = getattr(r.engine.runtime, "scoreboard", None)
-        self.rows: list[dict[str, Any]] = list(board.rows()) if board is not None else []
-        self.totals: dict[str, Any] = dict(board.totals()) if board is not None else {}
+        self.rows: list[dict[str, Any]] = board.rows() if board is not None else []
+        self.totals: dict[str, Any] = board.totals() if board is not None else {}
         self.now: float = r.engine.runtime.now()
         self.extended = extended
+        self.shared = bool(self.rows)  # whether there is a scoreboard
         if not self.rows:
             self.rows = [{"pid": os.getpid(), "state": "W", "request": r.the_request, "client": r.connection.client_ip}]
         self.slots = max(int(self.totals.get("slots", 0)), len(self.rows))
-        self.board = "".join([row.get("state", "_") for row in self.rows]).ljust(self.slots, ".")
+        self.board = "".join([row["state"] if "state" in row else "_" for row in self.rows]).ljust(self.slots, ".")
         self.uptime = max(0, int(self.now - self.totals.get("started", self.now)))
         self.idle = self.board.count("_")
         self.graceful = self.board.count("G")
