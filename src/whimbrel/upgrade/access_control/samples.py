@@ -12,6 +12,7 @@ from whimbrel.regex import RegexError, compile_regex
 from whimbrel.wildcards import wildcards
 
 MOST: Final = 6
+_CLASS: Final = re.compile(r"\[[!^]?(.)[^\]]*\]")
 _PLAIN: Final = "x0-_./ abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789,:;=+@!#$%&~"
 
 
@@ -36,7 +37,7 @@ def of_regex(pattern: str) -> list[str]:
 def of_wildcards(pattern: str, *, by_segment: bool) -> list[str]:
     """Strings that the shell pattern matches as a whole."""
     test = wildcards(pattern, by_segment=by_segment)
-    tries = (re.sub(r"\[[^\]]*\]", letter, pattern.replace("*", star).replace("?", "x")) for star in ("x", "") for letter in ("x", "a", "0"))
+    tries = (_CLASS.sub(letter, pattern).replace("*", star).replace("?", "x") for star in ("x", "") for letter in (r"\1", "x", "a", "0"))
     return list(dict.fromkeys(text for text in tries if test.search(text) is not None))
 
 

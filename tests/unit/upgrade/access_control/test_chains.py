@@ -1,0 +1,82 @@
+"""Which sections meet, by httpd's order of merging (manual: sections.html, "How the sections are merged")."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.upgrade.estates import estate
+
+from whimbrel.upgrade.access_control.chains import Chain, admitted, chains
+from whimbrel.upgrade.access_control.sections import Unit, find
+
+DENY = "Deny from all\n"
+
+
+def found(root: Path, files: dict[str, str | bytes]) -> list[Chain]:
+    read = estate(root, files)
+    return chains(read, find(read))
+
+
+def names(chain: Chain, root: Path) -> list[str]:
+    return [name(unit).replace(str(root), "") for unit in chain.units]
+
+
+def name(unit: Unit) -> str:
+    return unit.pattern or unit.folder
+
+
+def test_the_order_of_merging(tmp_path: Path) -> None:
+    conf = f"""DocumentRoot ROOT/htdocs
+<Location /a>
+{DENY}</Location>
+<Files x.html>
+{DENY}</Files>
+<DirectoryMatch /a/>
+{DENY}</DirectoryMatch>
+<Directory ROOT/htdocs/a>
+AllowOverride All
+{DENY}</Directory>
+<Directory ROOT/htdocs>
+{DENY}</Directory>
+"""
+    every = found(tmp_path, {"conf/httpd.conf": conf, "htdocs/a/.htaccess": DENY, "htdocs/a/x.html": ""})
+    here = next(chain for chain in every if chain.path.endswith("/a/x.html"))
+    assert names(here, tmp_path) == ["/htdocs/", "/htdocs/a/", "/htdocs/a/", "/a/", "x.html", "/a"]
+
+
+def test_a_file_section_in_a_folder_comes_after_those_outside(tmp_path: Path) -> None:
+    conf = f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\n<Files *.a>\n{DENY}</Files>\n{DENY}</Directory>\n<Files x.a>\n{DENY}</Files>\n"
+    every = found(tmp_path, {"conf/httpd.conf": conf, "htdocs/x.a": ""})
+    assert ["/htdocs/", "x.a", "*.a"] in [names(chain, tmp_path) for chain in every if chain.sure]
+
+
+def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
+    conf = ("DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride None\n</Directory>\n"
+            "<Directory ROOT/htdocs/b>\nAllowOverride Limit\n</Directory>\n")
+    read = estate(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": DENY, "htdocs/b/.htaccess": DENY})
+    assert {unit.folder.replace(str(tmp_path), ""): override for unit, override in admitted(read, find(read)).items()} == {"/htdocs/b/": {"limit"}}
+
+
+def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Path) -> None:
+    conf = f"""DocumentRoot ROOT/htdocs
+<Location />
+{DENY}</Location>
+<VirtualHost *:80>
+<Location /a>
+{DENY}</Location>
+</VirtualHost>
+<VirtualHost *:81>
+<Location /b>
+{DENY}</Location>
+</VirtualHost>
+"""
+    every = [names(chain, tmp_path) for chain in found(tmp_path, {"conf/httpd.conf": conf, "htdocs/i.html": ""})]
+    assert ["/", "/a"] in every
+    assert ["/", "/b"] in every
+    assert not any("/a" in one and "/b" in one for one in every)
+
+
+def test_an_alias_leads_to_its_folder(tmp_path: Path) -> None:
+    conf = f"DocumentRoot ROOT/htdocs\nAlias /doc/ ROOT/manual/\n<Directory ROOT/manual>\n{DENY}</Directory>\n<Location /doc>\n{DENY}</Location>\n"
+    every = [names(chain, tmp_path) for chain in found(tmp_path, {"conf/httpd.conf": conf, "manual/a.html": "", "htdocs/b.html": ""})]
+    assert ["/manual/", "/doc"] in every

@@ -1,0 +1,82 @@
+"""Decisions before and after: the new text of a whole configuration decides what the old one decided, by `access` and by recorded facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate, laid
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.octets import from_system, raw
+from whimbrel.upgrade.access_control.control import control
+from whimbrel.upgrade.model import Style, Wishes
+from whimbrel.upgrade.passes import upgrade
+from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.rules.access import RULES
+
+NAMES = ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile")
+MODULES = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in NAMES)
+USER = 'AuthType Basic\nAuthName "x"\nAuthUserFile conf/users\n'
+
+
+def text_after(root: Path, conf: str, wishes: Wishes | None = None) -> str:
+    """The configuration after an upgrade by the rules about access alone, the module lines left out."""
+    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}, wishes=wishes), RULES)
+    data = next(iter(result.files.values()), raw(MODULES + conf))
+    return data.decode("latin-1").removeprefix(MODULES)
+
+
+def test_line_ends_comments_and_tabs_stay(tmp_path: Path) -> None:
+    conf = "<Location /a>\r\n\t# who\r\n\tOrder deny,allow # first\r\n\tDeny from all\r\n</Location>\r\n".replace(" # first", "")
+    assert text_after(tmp_path, conf) == "<Location /a>\r\n\t# who\r\n\tRequire all denied\r\n</Location>\r\n"
+
+
+def test_an_auth_type_without_require_gets_one(tmp_path: Path) -> None:
+    # 2.2 lets everybody in; 2.4 answers 500, AH01627
+    assert text_after(tmp_path, f"<Location /a>\n{USER}</Location>\n") == f"<Location /a>\n{USER}Require all granted\n</Location>\n"
+
+
+def test_a_section_that_differs_from_folder_to_folder_is_repeated(tmp_path: Path) -> None:
+    conf = (f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs/a>\n{USER}Require valid-user\nSatisfy Any\nOrder allow,deny\n</Directory>\n"
+            f"<Directory ROOT/htdocs/b>\n{USER}Require user bob\n</Directory>\n"
+            "<Files x.html>\nOrder deny,allow\nDeny from all\nAllow from 10\n</Files>\n")
+    laid(tmp_path, {"htdocs/a/x.html": "", "htdocs/b/x.html": ""})
+    after = text_after(tmp_path, conf)
+    assert after.count("<Files x.html>") == 2
+    assert "<Files x.html>" in after.partition("<Directory")[2].rpartition("</Directory>")[0]
+
+
+def test_both_versions_are_served_where_that_is_asked(tmp_path: Path) -> None:
+    after = text_after(tmp_path, "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n", Wishes(also_22=True))
+    assert after == ("<Location /a>\n<IfModule mod_authz_core.c>\n    Require all denied\n</IfModule>\n<IfModule !mod_authz_core.c>\n"
+                     "Order deny,allow\nDeny from all\n</IfModule>\n</Location>\n")
+
+
+def test_the_least_change_keeps_the_lists_and_takes_out_what_would_drop_them(tmp_path: Path) -> None:
+    # recorded: an inner section with only Satisfy drops the outer Order, Allow, Deny in 2.4 (2.2 403, 2.4 200)
+    conf = "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n<Location /a/b>\nSatisfy All\n</Location>\n"
+    after = text_after(tmp_path, conf, Wishes(style=Style.COMPAT))
+    assert after == "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n<Location /a/b>\n</Location>\n"
+
+
+@pytest.mark.parametrize("conf", [
+    "<Location /a>\nOrder allow,deny\nAllow from 10\nDeny from 10.1\n</Location>\n",
+    f"<Location /a>\n{USER}Require user bob\nRequire group admin\nSatisfy Any\nOrder deny,allow\nDeny from all\n</Location>\n",
+    f"<Location /a>\n{USER}<Limit POST>\nRequire valid-user\n</Limit>\nOrder deny,allow\nDeny from env=bad\n</Location>\n"
+    "<Location /a/b>\nSatisfy Any\n</Location>\n",
+])
+def test_every_chain_decides_the_same_and_a_second_time_changes_nothing(tmp_path: Path, conf: str) -> None:
+    made = control(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    forms = {unit: written.form for unit, written in made.written.items()}
+    assert made.chains
+    assert not [chain for chain in made.chains if made.solver.differs(chain, forms)[0]]
+    first = text_after(tmp_path, conf)
+    assert text_after(tmp_path, first) == first
+
+
+def test_a_file_that_2_2_refuses_stays_as_it_is(tmp_path: Path) -> None:
+    laid(tmp_path, {"htdocs/.htaccess": "Order deny,allow\nDeny from all\n", "conf/httpd.conf": MODULES + "DocumentRoot ROOT/htdocs\n"
+                    "<Directory ROOT/htdocs>\nAllowOverride AuthConfig\n</Directory>\n"})
+    read = read_estate(Sources(options=LoadOptions(server_root=from_system(str(tmp_path)))), Wishes())
+    assert not upgrade(read, RULES).files
