@@ -10,6 +10,7 @@ import os
 import socket
 from abc import abstractmethod
 from enum import Enum, auto
+from time import time
 from typing import Any, Final, cast
 
 from whimbrel.http.response import chunk
@@ -163,6 +164,7 @@ class Answering(asyncio.Protocol, Expiring):
         service = self.service
         service.requests += 1
         service.sent += count
+        service.duration += max(0.0, time() - answer.begun) * 1000.0
         try:
             answer.sent(count)
         except Exception as problem:

@@ -123,7 +123,7 @@ class Children:
 
     def _buried(self, gone: Child, code: int, generation: Generation) -> bool:
         """Say how a worker ended; True when no other would do better."""
-        self.board.clear(gone.slot)
+        self.board.bury(gone.slot)
         if code == FATAL:
             generation.log("alert", f"Child {gone.pid} returned a Fatal error... Apache is exiting!", code="AH00050")
             return True

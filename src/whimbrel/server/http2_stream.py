@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncIterator
+from time import time
 from typing import TYPE_CHECKING, Final, cast
 
 from h2.exceptions import ProtocolError
@@ -194,6 +195,7 @@ class Sender:
         stream.connection.ending = False  # it was set so that the answer counts as a connection's last; it may still be kept
         service.requests += 1
         service.sent += count
+        service.duration += max(0.0, time() - answer.begun) * 1000.0
         try:
             answer.sent(count)
         except Exception as problem:

@@ -24,7 +24,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
@@ -260,7 +260,10 @@ class Master:
         old = self.generation
         try:
             configuration = self.options.load()
-            self.life = Life(self.life.started, time.time(), self.life.generation + 1, self.life.built, self.life.mpm)
+            if not graceful:
+                self.board.forget()
+                self.life.started = time.time()
+            self.life = replace(self.life, restarted=self.life.started, generation=self.life.generation + 1)
             self.prepare(configuration)
         except PostConfigError as problem:
             self.refuse(problem, again=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import struct
 import time
 from collections.abc import Callable
@@ -22,7 +21,10 @@ _HEAD: Final = struct.Struct("=QQ")  # serial number (odd while it is written), 
 
 @dataclass(slots=True)
 class Life:
-    """What the master knows: times in seconds since the epoch, and which generation of workers is the present one."""
+    """What the master knows: times in seconds since the epoch, and which generation of workers is the present one.
+
+    *started* is the last start or restart that was not graceful: from then on counts are kept.
+    """
 
     started: float
     restarted: float
@@ -36,11 +38,12 @@ class Board:
 
     def __init__(self, slots: int = SLOTS) -> None:
         self.slots = slots
-        self._texts = slots * _HEAD.size
-        self._memory = mmap.mmap(-1, self._texts + slots * SLOT)
+        self._texts = (slots + 1) * _HEAD.size  # one more for what workers have done that are gone
+        self._memory = mmap.mmap(-1, self._texts + (slots + 1) * SLOT)
         self._good: dict[int, dict[str, Any]] = {}
         self._heads = b""
         self._every: list[tuple[int, dict[str, Any]]] = []
+        self._past: dict[str, Any] | None = None
 
     def write(self, slot: int, value: dict[str, Any]) -> None:
         """Replace what *slot* says; texts that don't fit lose their rows."""
@@ -74,11 +77,32 @@ class Board:
         if heads != self._heads:
             found = ((slot, self.read(slot)) for slot in range(self.slots))
             self._every = [(slot, value) for slot, value in found if value is not None]
+            self._past = self.read(self.slots)
             self._heads = heads
         return self._every
 
+    def past(self) -> dict[str, Any]:
+        """The sums of workers that are gone: accesses, bytes, duration, cpu (user, system)."""
+        self.every()
+        return self._past or {"accesses": 0, "bytes": 0, "duration": 0.0, "cpu": [0.0, 0.0]}
+
+    def bury(self, slot: int) -> None:
+        """The worker of *slot* is gone, what it has done still counts; for the master alone."""
+        last, past = self.read(slot), self.past()
+        if last is not None:
+            cpu = last.get("cpu", (0.0, 0.0))
+            self.write(self.slots, {
+                **{key: past[key] + last.get(key, 0) for key in ("accesses", "bytes", "duration")},
+                "cpu": [past["cpu"][0] + cpu[0], past["cpu"][1] + cpu[1]],
+            })
+        self.clear(slot)
+
+    def forget(self) -> None:
+        """Begin to count anew, as a restart does that is not graceful."""
+        self.clear(self.slots)
+
     def clear(self, slot: int) -> None:
-        """The worker of *slot* is gone."""
+        """Empty a slot."""
         head = slot * _HEAD.size
         serial, _ = _HEAD.unpack_from(self._memory, head)
         _HEAD.pack_into(self._memory, head, serial + 2 - serial % 2, 0)
@@ -107,12 +131,15 @@ class Scoreboard:
     def totals(self) -> dict[str, Any]:
         """Sums over all workers, as they were when the rows were last asked for: once."""
         every, self._seen = self._seen or self._all(), None
-        own = os.times()
+        past = self._board.past()
+        done = [*every, past]
+        cpu = [value.get("cpu", (0.0, 0.0)) for value in every]
         return {
-            "started": self._life.started, "restarted": self._life.restarted, "generation": self._life.generation, "config_generation": 1,
+            "started": self._life.started, "restarted": self._life.restarted, "generation": self._life.generation,
+            "config_generation": self._life.generation + 1,
             "built": self._life.built, "mpm": self._life.mpm, "slots": sum(len(v.get("rows", ())) + v.get("idle", 0) for v in every),
-            "accesses": sum(v["accesses"] for v in every), "bytes": sum(v["bytes"] for v in every), "duration": sum(v["duration"] for v in every),
-            "cpu": (own.user, own.system, own.children_user, own.children_system), "processes": [v["process"] for v in every],
+            "accesses": sum(v["accesses"] for v in done), "bytes": sum(v["bytes"] for v in done), "duration": sum(v["duration"] for v in done),
+            "cpu": (sum(user for user, _ in cpu), sum(system for _, system in cpu), *past["cpu"]), "processes": [v["process"] for v in every],
         }
 
 

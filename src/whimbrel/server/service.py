@@ -76,6 +76,7 @@ class Service:
         self.on_empty: Callable[[], None] = lambda: None
         self.on_accept: Callable[[], None] = lambda: None
         self.accepted = self.requests = self.sent = 0
+        self.duration = 0.0  # milliseconds that requests took which were more than the repetition of a kept answer
         self.clock = monotonic()
         self.turn, self.now, self._turn_noted = 0, 0.0, False
         self.second = 0.0

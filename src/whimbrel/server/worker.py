@@ -58,6 +58,7 @@ class Worker:
         try:
             self.loop.run_until_complete(self._serve())
         finally:
+            self.refresh()
             self.generation.logs.flush()
         return self.reason
 
@@ -149,18 +150,21 @@ class Worker:
         """What this worker has to say about itself: its connections in `rows`, what all of its rows say in `worker`, `idle` more that wait."""
         service, generation = self.service, self.generation
         rows = [one.row() for one in service.connections]
+        times = os.times()
+        cpu = (times.user, times.system)
         states = "".join([row["state"] for row in rows])
         idle = max(1, min(generation.spec.threads, 64) - len(rows))
         worker = {
             "process": self.slot, "generation": generation.life.generation, "pid": self._pid, "requests": service.requests, "sent": service.sent,
+            "cpu": sum(cpu), "duration": service.duration,
         }
         process = {
             "slot": self.slot, "pid": self._pid, "stopping": service.draining, "connections": len(rows), "accepting": not service.draining,
             "writing": states.count("W"), "keep_alive": states.count("K"), "closing": states.count("C"), "wait_io": states.count("R"),
             "workers": states + "_" * idle,
         }
-        return {"accesses": service.requests, "bytes": service.sent, "duration": 0, "process": process, "rows": rows, "worker": worker, "idle": idle,
-                "waiting": "G" if service.draining else "_"}
+        return {"accesses": service.requests, "bytes": service.sent, "duration": service.duration, "cpu": cpu, "process": process, "rows": rows,
+                "worker": worker, "idle": idle, "waiting": "G" if service.draining else "_"}
 
     def _report(self, problem: BaseException) -> None:
         """A fault of the server's own: one line of the log."""

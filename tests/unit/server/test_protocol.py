@@ -64,7 +64,7 @@ class Said(Answer):
     """An answer with a body of bytes."""
 
     def __init__(self, body: bytes, *, close: bool = False, stream: Any = None, framing: Framing = Framing.LENGTH) -> None:
-        request: Any = types.SimpleNamespace(status=200)
+        request: Any = types.SimpleNamespace(status=200, time=0.0)
         super().__init__(request, b"[", b"]", [body], stream, close=close, framing=framing)
         self.counted: list[int] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.server.scoreboard import SLOT, Board
+from whimbrel.server.scoreboard import SLOT, Board, Life, Scoreboard
 
 
 # the scoreboard -----------------------------------------------------------------------------------
@@ -28,3 +28,24 @@ def test_a_crowd_of_rows_is_cut_to_fit() -> None:
     assert found is not None
     assert found["accesses"] == 1
     assert len(found["rows"]) == 16
+
+
+def test_what_a_buried_worker_has_done_still_counts_until_it_is_forgotten() -> None:
+    board, life = Board(3), Life(10.0, 10.0)
+    mine = {"accesses": 1, "bytes": 10, "duration": 2.0, "cpu": (0.5, 0.25), "process": {}, "rows": []}
+    board.write(1, {**mine, "accesses": 5, "bytes": 7})
+    board.bury(1)
+    board.write(1, {**mine, "accesses": 2})
+    board.bury(1)
+    assert board.read(1) is None
+    totals = Scoreboard(board, 0, life, lambda: mine).totals()
+    assert (totals["accesses"], totals["bytes"], totals["duration"]) == (1 + 5 + 2, 10 + 7 + 10, 6.0)
+    assert totals["cpu"] == (0.5, 0.25, 1.0, 0.5)
+    board.forget()
+    assert Scoreboard(board, 0, life, lambda: mine).totals()["accesses"] == 1
+
+
+def test_a_slot_that_said_nothing_is_buried_without_trace() -> None:
+    board = Board(2)
+    board.bury(0)
+    assert board.past()["accesses"] == 0
