@@ -124,7 +124,8 @@ class Plan:
         """Whether both versions plainly choose alike: every address is one of names, or every address has one host."""
         words = [word.lower() for host in self.hosts for word in host.words]
         named = {word.lower() for word in self.name_virtual}
-        if named >= set(words) and len({word.rpartition(":")[2] for word in named}) == len(named):
+        exact = all(word.rpartition(":")[2].isdigit() and word[0] not in "*_" for word in named)
+        if named >= set(words) and (exact or len(named) == 1):
             return True
         own = [word.rpartition(":") for word in words]
         return not named and len(set(words)) == len(words) and all(port.isdigit() and _is_address(host.strip("[]")) for host, _, port in own)
