@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.upgrade.estates import estate
+
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.loading import loading

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.upgrade.estates import estate, fragments
+
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.mending import for_server, in_server, is_new, main_statements, source_lines, swap, top_level
@@ -26,7 +26,7 @@ def after(found: Estate, *edits: FileEdit) -> str:
     (True, [], "A x\n<IfModule !mod_authz_core.c>\n    Old w\n</IfModule>\nB y\n"),
     (True, ["New z"], "A x\n<IfModule !mod_authz_core.c>\n    Old w\n</IfModule>\n<IfModule mod_authz_core.c>\n    New z\n</IfModule>\nB y\n"),
 ])
-def test_swap(tmp_path: Path, also: bool, lines: list[str], wanted: str) -> None:  # noqa: FBT001
+def test_swap(tmp_path: Path, also: bool, lines: list[str], wanted: str) -> None:
     found = estate(tmp_path, {"conf/httpd.conf": "A x\nOld w\nB y\n"}, wishes=Wishes(also_22=also))
     assert after(found, *swap(found, next(found.named("old")), lines)) == wanted
 
@@ -40,7 +40,7 @@ def test_a_line_of_several_lines_keeps_them(tmp_path: Path) -> None:
     (NEW, True), ("LoadModule alias_module modules/mod_alias.so\n", False), ("", False), ("LoadModule php5_module modules/libphp5.so\n", False),
     (f"<IfVersion >= 2.4>\n{NEW}</IfVersion>\n", True), (f"<IfVersion < 2.4>\n{NEW}</IfVersion>\n", False),
 ])
-def test_what_loads_new_modules_is_new(tmp_path: Path, text: str, wanted: bool) -> None:  # noqa: FBT001
+def test_what_loads_new_modules_is_new(tmp_path: Path, text: str, wanted: bool) -> None:
     assert is_new(estate(tmp_path, {"conf/httpd.conf": text})) is wanted
 
 

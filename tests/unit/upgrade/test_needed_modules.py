@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.unit.upgrade.estates import estate, fragments
+
 from whimbrel.upgrade.needed_modules import needs
 
 BASE = ("LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\nLoadModule authz_core_module modules/mod_authz_core.so\n"

@@ -33,12 +33,15 @@ def elf(major: int, cookie: bytes, *, wide: bool = True, little: bool = True, mi
     ident = b"\x7fELF" + bytes([2 if wide else 1, 1 if little else 2, 1]) + bytes(9)
     after = places[2] + len(record)
     middle = struct.pack(order + ("HHIQQQI" if wide else "HHIIIII"), 3, 62, 1, 0, 0, after, 0)
-    return ident + middle + struct.pack(order + "HHHHHH", head, 0, 0, len(table) // len(sections), len(sections), 2) + symbols + names + record + table
+    sizes = struct.pack(order + "HHHHHH", head, 0, 0, len(table) // len(sections), len(sections), 2)
+    return ident + middle + sizes + symbols + names + record + table
 
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("little", [True, False])
-@pytest.mark.parametrize(("major", "cookie", "api"), [(20051115, b"AP22", "2.2"), (20120211, b"AP24", "2.4"), (20020903, b"AP20", "2.0"), (20111111, b"AP24", "")])
+@pytest.mark.parametrize(("major", "cookie", "api"), [
+    (20051115, b"AP22", "2.2"), (20120211, b"AP24", "2.4"), (20020903, b"AP20", "2.0"), (20111111, b"AP24", ""),
+])
 def test_the_record_of_a_module(major: int, cookie: bytes, api: str, *, wide: bool, little: bool) -> None:
     found = read_modules(elf(major, cookie, wide=wide, little=little))
     assert found == (Module("my_module", major, 41, cookie.decode()),)
@@ -70,7 +73,8 @@ def test_verdicts(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_bytes(b"text")
     found = {Path(one.path).name: (one.api, one.text) for one in examine_folder(from_system(str(tmp_path)))}
     assert found == {
-        "mod_old.so": ("2.2", "built for 2.2 (API 20051115:41, AP22)"), "libz.so": ("", "no module of httpd"), "text.so": ("", "no shared object (ELF)"),
+        "mod_old.so": ("2.2", "built for 2.2 (API 20051115:41, AP22)"), "libz.so": ("", "no module of httpd"),
+        "text.so": ("", "no shared object (ELF)"),
     }
     assert "can't be read" in examine(from_system(str(tmp_path / "none.so"))).text
 

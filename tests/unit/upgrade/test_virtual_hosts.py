@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.unit.upgrade.estates import estate
+
 from whimbrel.dialect import V22, V24
 from whimbrel.upgrade.virtual_hosts import Plan, plan
 
@@ -20,7 +21,7 @@ def planned(root: Path, *parts: str) -> Plan:
 
 
 def kept(found: Plan) -> list[list[str]]:
-    return [words for words in found.kept()[0].values()]
+    return list(found.kept()[0].values())
 
 
 def test_names_at_an_address_of_names(tmp_path: Path) -> None:
@@ -41,7 +42,8 @@ def test_without_it_the_first_answers_for_all_in_22(tmp_path: Path) -> None:
 
 
 def test_an_address_alone_is_no_address_of_names(tmp_path: Path) -> None:
-    found = planned(tmp_path, "NameVirtualHost 192.0.2.1:80\n", host("192.0.2.1:80 192.0.2.2:80", "a.test"), host("192.0.2.1:80 192.0.2.2:80", "b.test"))
+    both = "192.0.2.1:80 192.0.2.2:80"
+    found = planned(tmp_path, "NameVirtualHost 192.0.2.1:80\n", host(both, "a.test"), host(both, "b.test"))
     assert kept(found) == [["192.0.2.1:80", "192.0.2.2:80"], ["192.0.2.1:80"]]
     assert found.kept()[1]
 
