@@ -91,7 +91,9 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
     def again(files: Mapping[str, bytes], known: Estate) -> Estate:
         contents = {real(path): data for path, data in files.items()}
         parsed = {real(path): file.document for path, file in known.files.items()}
-        return read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress)
+        found = read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress)
+        found.memo["told"] = known.memo.get("told", {})
+        return found
 
     estate.again = again
     return estate

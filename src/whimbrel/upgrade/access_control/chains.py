@@ -60,8 +60,8 @@ class _Server:
     def __init__(self, estate: Estate, found: Found, server: Statement | None) -> None:
         self.main = server is None
         key = found.key(server)
-        shared = [u for u in found.units if u.htaccess or u.server is None]
-        units = shared + [u for u in found.units if not u.htaccess and u.server is server is not None]
+        shared, own = found.of_server(server)
+        units = shared + own
         self.root: str = found.roots.get(key) or found.roots.get(0) or absolute(estate.root, "htdocs")
         inherited = [] if self.main else found.aliases.get(0, [])
         self.maps: list[tuple[str, str]] = [*found.aliases.get(key, []), *inherited, ("/", self.root.rstrip("/") + "/")]
@@ -72,7 +72,7 @@ class _Server:
         self.files = [u for u in units if u.kind in _FILES]
         self.locations = [u for u in units if u.kind in _LOCATIONS and not u.proxy]
         self.proxies = [u for u in units if u.proxy]
-        self.own = {u for u in units if u.server is server}
+        self.own = set(own) if server is not None else {u for u in units if u.server is None}
         self.speaking = {u for u in units if u.lines} | {u.outer for u in units if u.lines and u.outer is not None}
         self.known: dict[str, None] = {}
         self._folders: dict[str, tuple[list[Unit], list[tuple[Unit, Override]]]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from whimbrel.access.decision import Verdict
@@ -27,11 +28,25 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
     made = control(estate)
     if number == "C16":
         yield from _alias(made)
+    told = estate.memo.setdefault("told", {})
+    assert isinstance(told, dict)
     for unit in made.written:
         if row(estate, made, unit) == number:
             found = finding(estate, made, unit, number)
             if found is not None:
+                if found.needs_review and not found.edits:
+                    told[_key(unit)] = found
                 yield found
+    for unit in made.solver.fixed:
+        earlier = told.get(_key(unit))
+        if earlier is not None and earlier.rule == number:
+            yield replace(earlier, place=unit.place)  # what stands around it was mended since
+
+
+def _key(unit: Unit) -> tuple[object, ...]:
+    """What a section is known by after edits around it."""
+    outer = _key(unit.outer) if unit.outer is not None else ()
+    return "access control", unit.file.path, unit.kind, unit.pattern, unit.folder, tuple(line.args for line in unit.lines), outer
 
 
 def _alias(made: Control) -> Iterator[Finding]:

@@ -81,6 +81,10 @@ def users(requires: Sequence[str], around: Surroundings) -> Iterator[Tree]:
     for family in families:
         if len(families) > 1:
             yield any_of(family)
+    for family in families:
+        last = next((at for at, leaf in enumerate(family) if leaf.kind.endswith("file-group")), len(family))
+        if last + 1 < len(family):  # 2.2 looks no further where a file's group is not the user's
+            yield any_of(family[:last + 1])
     if leaves:
         yield NOBODY
     yield any_of([*leaves, BROKEN])

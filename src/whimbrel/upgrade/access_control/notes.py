@@ -22,7 +22,7 @@ from whimbrel.upgrade.model import Finding, Risk, Safety
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _LONG: Final = 8191
-_CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone"})
+_CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
 """Of 2.4 alone: the file was upgraded."""
 _BITS: Final = {"authconfig": Where.OR_AUTHCFG, "limit": Where.OR_LIMIT, "fileinfo": Where.OR_FILEINFO, "indexes": Where.OR_INDEXES,
                 "options": Where.OR_OPTIONS}

@@ -159,10 +159,20 @@ class Found:
     servers: list[Statement] = field(default_factory=list)
     roots: dict[int, str] = field(default_factory=dict)
     aliases: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    _groups: dict[int, list[Unit]] = field(default_factory=dict, repr=False)
 
     def key(self, server: Statement | None) -> int:
         """What *roots* and *aliases* are keyed by; 0 is the main server."""
         return 0 if server is None else id(server)
+
+    def of_server(self, server: Statement | None) -> tuple[list[Unit], list[Unit]]:
+        """The sections that every server has, .htaccess files among them, and those that are *server*'s alone."""
+        if not self._groups:
+            self._groups[0] = [unit for unit in self.units if unit.htaccess or unit.server is None]
+            for unit in self.units:
+                if unit.server is not None and not unit.htaccess:
+                    self._groups.setdefault(id(unit.server), []).append(unit)
+        return self._groups[0], [] if server is None else self._groups.get(id(server), [])
 
 
 def find(estate: Estate) -> Found:
