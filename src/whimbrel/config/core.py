@@ -5,7 +5,7 @@ The directives that fill them are in modules/core/.  Manual: mod/core.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from whimbrel.registry.settings import appended, overlaid, setting
@@ -56,23 +56,38 @@ def _options(base: Options, over: Options) -> Options:
 
 @dataclass(frozen=True, slots=True)
 class EtagBits:
-    """FileETag as httpd keeps it: what plain words named, and what +/- words added and removed (bits of ETAG_...)."""
+    """FileETag as httpd keeps it: what plain words named, and what +/- words added and removed (bits of ETAG_...).
+
+    *inner* says which lines these are: 0 the server's, 1 those of folders, 2 of files, 3 of locations.  httpd merges the lines of each kind among
+    themselves before it lays the result over the kinds before; *below* is what those came to.
+    """
 
     bits: int = 0
     added: int = 0
     removed: int = 0
+    inner: int = 0
+    below: EtagBits | None = None
 
     @property
     def value(self) -> int:
         """What the setting comes to; 0 means the dialect's default."""
-        bits = (self.bits & ~self.removed) | self.added
+        bits = self.bits if self.bits or self.below is None else self.below.value
+        bits = (bits & ~self.removed) | self.added
         return bits & ~ETAG_NONE if bits != ETAG_NONE else bits
 
     def over(self, base: EtagBits) -> EtagBits:
-        """This setting laid over *base*: plain words replace it, signed words change it."""
+        """This setting laid over *base*: plain words replace what that says, signed words change it (core_merge_dir_configs)."""
+        if not base or not self:
+            return self or base
+        if self.inner != base.inner:
+            return replace(self, below=base)
         if self.bits:
-            return self
-        return EtagBits(base.bits, (base.added & ~self.removed) | self.added, (base.removed & ~self.added) | self.removed)
+            return replace(self, below=base.below)
+        added, removed = (base.added & ~self.removed) | self.added, (base.removed & ~self.added) | self.removed
+        return EtagBits((base.bits & ~removed) | added, added, removed, self.inner, base.below)
+
+    def __bool__(self) -> bool:
+        return bool(self.bits or self.added or self.removed)
 
 
 def _etag(base: EtagBits, over: EtagBits) -> EtagBits:

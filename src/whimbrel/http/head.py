@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from whimbrel.http.fields import Fields, read_fields
 from whimbrel.http.headers import Headers
@@ -22,6 +23,8 @@ from whimbrel.http.target import Target
 __all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "compose", "read_head"]
 
 MAX_BLANK_LINES = 10  # empty lines that may come before a request
+
+READ_22: Final = 8000  # bytes that 2.2 reads at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +271,10 @@ def _first_line(data: bytes, start: int, limits: HeadLimits, rules: HeadRules, e
 
 def _unreadable(data: bytes, start: int, line: Line, limits: HeadLimits, rules: HeadRules) -> Head:
     """The answer to a line that is too long, or that ends wrongly."""
-    shown = None if rules.version22 and line.kind == "long" else line.text
+    shown: str | None = line.text
+    if rules.version22 and line.kind == "long":  # 2.2 has kept the whole reads before the one that was too much, less a byte for the NUL
+        whole = limits.line // READ_22 * READ_22
+        shown = data[start:start + whole - 1].decode("latin-1") if whole else None
     head = Head(data[start:line.next], line.next, None, "", "HTTP/1.0", (1, 0), Headers(), shown, "-")
     if line.kind == "long":
         text = f"request failed: client's request-line exceeds LimitRequestLine (longer than {limits.line})"

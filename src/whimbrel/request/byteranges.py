@@ -23,6 +23,7 @@ from whimbrel.request.body import FilePart, Part
 from whimbrel.request.record import Request
 
 UNSATISFIABLE: Final = 416
+AT_ONCE: Final = 32  # httpd passes so many ranges on together: with more the length is not known when the head is sent
 
 
 def apply_ranges(r: Request) -> int:
@@ -63,6 +64,9 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
             r.body.append(part_head(part, length, boundary, kind))
             r.body += _slice(whole, *part)
         r.body.append(multipart_end(boundary))
+        if len(parts) > AT_ONCE:
+            r.chunked = True
+            r.headers_out.unset("Content-Length")
         r.outside()
     for piece in whole:
         if isinstance(piece, FilePart):

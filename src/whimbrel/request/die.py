@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.http.error_page import Page, error_page
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DONE, INSERT_ERROR_FILTER, OK, Answer
 from whimbrel.request.process import run_phase
 from whimbrel.request.record import Request
+
+BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
 async def die(r: Request, status: int, already: int = 200) -> Answer:
@@ -99,10 +103,9 @@ async def send_error(r: Request, recursive: int) -> Answer:
     if r.header_only and not r.assbackwards:
         return OK
     text = error_document(r, status)
-    if text is not None and text.startswith('"'):
-        r.write(text[1:])
-    else:
-        r.write(canned_page(r, status, location or "", recursive))
+    page = text[1:] if text is not None and text.startswith('"') else canned_page(r, status, location or "", recursive)
+    r.write(page)
+    r.chunked = r.chunked or len(page) > BUFFER
     return OK
 
 

@@ -140,8 +140,10 @@ class Engine:
         first = r
         while first.prev is not None:
             first = first.prev
-        first.bytes_sent = r.bytes_sent = count
         first.head_bytes = r.head_bytes = len(answer.before) + DATE_BYTES + len(answer.after) if answer.before else 0
+        if r.assbackwards and r.proto >= (1, 0):  # head and body are the script's own (nph-): nobody measures the body
+            first.head_bytes, count = count, 0
+        first.bytes_sent = r.bytes_sent = count
         fields = first.headers_in
         asked = fields.asked.copy() if isinstance(fields, AskedHeaders) else set()
         if first.body_in.trailers is not None:

@@ -62,7 +62,7 @@ async def _refused(r: Request) -> Answer:
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
-        return _answer(r)
+        return _answer(r, bare=True)
     return _answer(r, measured=False)
 
 
@@ -79,8 +79,11 @@ def last_of(r: Request) -> Request:
     return r
 
 
-def _answer(r: Request, *, measured: bool = True) -> Answer:
-    """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416 and after a bad chunk."""
+def _answer(r: Request, *, measured: bool = True, bare: bool = False) -> Answer:
+    """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416 and after a bad chunk.
+
+    *bare*: the connection ends without a word about it.
+    """
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
@@ -91,6 +94,8 @@ def _answer(r: Request, *, measured: bool = True) -> Answer:
     if "Vary" in r.headers_out:
         _vary(r)
     close, framing = keep_alive(r, bodiless)
+    if bare:
+        r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
     if r.header_only or bodiless:
         drop_body(r)

@@ -196,3 +196,11 @@ def test_messages_of_24_quote_80_bytes():
     assert head.error.reasons[0].text == "Request header field name is malformed: (" + "x" * 79
     head = read(b"G(" + b"x" * 100 + b" / HTTP/1.0\r\n\r\n")
     assert head.error.reasons[0].text.endswith("'G(" + "x" * 78 + "'")
+
+
+@pytest.mark.parametrize(("limit", "shown"), [(8190, 7999), (100, None), (16000, 15999)])
+def test_22_shows_the_reads_that_came_before_the_one_that_was_too_long(limit, shown):
+    """Recorded of 2.2.34 with the default limit: 7999 characters of a line of 8217."""
+    head = read(b"GET /" + b"a" * 17000, rules=HeadRules(version22=True), limits=HeadLimits(line=limit))
+    assert head.error.status == 414
+    assert head.line == (None if shown is None else ("GET /" + "a" * 17000)[:shown])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.modules.access import Site
 
 SHUT = """<Directory "@DOCROOT@">
@@ -27,3 +28,10 @@ def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(t
     (tmp_path / "htdocs/.htaccess").write_text("nonsense\n")
     answer = site.ask("/in/")
     assert answer.startswith("HTTP/1.1 500 ") and "<title>500 Internal Server Error</title>" in answer
+
+
+@pytest.mark.parametrize(("size", "framing"), [(7762, "Content-Length: 8000"), (7763, "Transfer-Encoding: chunked")])
+def test_the_length_of_a_long_page_is_not_known_when_it_begins(tmp_path: Path, size: int, framing: str) -> None:
+    """As 2.4.71 answers a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
+    site = Site(tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n")
+    assert f"\r\n{framing}\r\n" in site.ask("/r/" + "a" * size)

@@ -6,6 +6,8 @@ Manual: mod/core.html#fileetag and neighbours.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder, EtagBits
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
@@ -15,6 +17,7 @@ from whimbrel.modules.setters import Setter, not_in_limit22, set_choice, set_fla
 
 ON_OFF = {"on": True, "off": False}
 _WORDS = {"mtime": ETAG_MTIME, "inode": ETAG_INODE, "size": ETAG_SIZE, "digest": ETAG_DIGEST}
+_KINDS = {"<directory": 1, "<directorymatch": 1, "<files": 2, "<filesmatch": 2, "<location": 3, "<locationmatch": 3, "<if": 4}
 _ALL = ETAG_MTIME | ETAG_INODE | ETAG_SIZE
 
 
@@ -29,7 +32,12 @@ def set_file_etag(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
             now = EtagBits(_ALL if keyword.lower() == "all" else ETAG_NONE)
         else:
             now = _with_bit(now, sign, _bit(cmd, keyword))
-    conf.etag = now
+    conf.etag = replace(now, inner=_kind(cmd))
+
+
+def _kind(cmd: Command) -> int:
+    """Which lines httpd merges with which: the server's, those of folders, of files, of locations."""
+    return next((_KINDS[node.name.lower()] for node in cmd.node.enclosing() if node.name.lower() in _KINDS), 1 if cmd.in_htaccess else 0)
 
 
 def _bit(cmd: Command, keyword: str) -> int:

@@ -25,6 +25,8 @@ from whimbrel.request.body import FilePart
 from whimbrel.request.expressions import Template
 from whimbrel.request.record import Request
 
+PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
+SPARE: Final = 4
 IN_MEMORY: Final = 512 * 1024
 DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 FOLDER_TYPE: Final = "httpd/unix-directory"
@@ -45,9 +47,11 @@ def make_translate(scope: Scope) -> Made:
             r.log("error", text, code="AH00126")
             return 400
         root = r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
-        name = joined(root, _below(uri, r.server.path))
+        path = _below(uri, r.server.path)
+        long = len(root) + len(path.lstrip("/")) + SPARE > PATH_MAX
+        name = None if long else joined(root, path)
         if name is None:
-            r.log("error", f"Cannot map {r.the_request} to file", code="AH00127")
+            r.log("error", f"Cannot map {r.the_request} to file", code="AH00127", cause="(36)File name too long" if long else "")
             return 403
         r.filename = r.canonical_filename = name
         return OK

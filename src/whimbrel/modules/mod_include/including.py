@@ -10,6 +10,7 @@ from whimbrel.modules.cgi_environment import environment, overlap
 from whimbrel.modules.mod_include.document import Element
 from whimbrel.modules.mod_include.page import NESTED, Page
 from whimbrel.modules.mod_include.texts import decode_entities, escape_shell
+from whimbrel.modules.mod_request import KeptBody
 from whimbrel.octets import raw, text
 from whimbrel.request.drive import give_way
 from whimbrel.request.files import is_file
@@ -113,7 +114,7 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     if name == "file":
         sub = await r.engine.lookup_file(r, _normal(target))
     else:
-        sub = await r.engine.lookup_uri(r, target)
+        sub = await r.engine.lookup_uri(r, target, r.method if isinstance(r.body_in, KeptBody) else "GET")
     if sub.status != 200:
         return failure if old else f"{failure}, subrequest setup returned {sub.status}"
     if page.no_exec and sub.content_type and not sub.content_type.startswith("text/"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
 from tests.unit.config.site import Site
+from tests.unit.modules.access import Site as Serving
 
 from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder, EtagBits
 from whimbrel.dialect import V22
@@ -80,3 +83,31 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 def test_encoded_slashes(tmp_path: Path) -> None:
     conf = Site(tmp_path, "AllowEncodedSlashes NoDecode\n").load(V22).main.defaults.record(CoreFolder)
     assert (conf.encoded_slashes, conf.decode_slashes) == (True, False)
+
+
+NESTED = """FileETag MTime Size
+<Directory "@DOCROOT@">
+FileETag -MTime
+</Directory>
+<Directory "@DOCROOT@/in">
+FileETag +MTime
+</Directory>
+<Directory "@DOCROOT@/in/none">
+FileETag None
+</Directory>
+<Directory "@DOCROOT@/in/none/size">
+FileETag +Size
+</Directory>
+"""
+
+
+@pytest.mark.parametrize(("folder", "tag"), [("", "1"), ("in/", "5af3107a40000"), ("in/none/", None), ("in/none/size/", "1")])
+def test_folders_are_merged_before_they_are_laid_over_the_server(tmp_path: Path, folder: str, tag: str | None) -> None:
+    """As recorded of both versions: the size alone; then the time alone, though server and outer folder leave the size; none; the size."""
+    site = Serving(tmp_path, NESTED)
+    path = tmp_path / "htdocs" / folder
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "f").write_bytes(b"x")
+    os.utime(path / "f", (1600000000, 1600000000))
+    found = re.search(r'ETag: "(.*)"', site.ask(f"/{folder}f"))
+    assert (found[1] if found else None) == tag
