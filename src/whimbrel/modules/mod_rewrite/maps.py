@@ -210,4 +210,60 @@ class ProgramMap(RewriteMap):
 
 def needs_engine(found: RewriteMap) -> bool:
     """Whether the map works only where the server's own rewriting engine is on: programs are not started otherwise."""
-    return found.waits
+    return isinstance(found, ProgramMap)
+
+
+# Databases --------------------------------------------------------------------------------------------------------------------------------------
+class SqlMap(RewriteMap):
+    """dbd: a statement of mod_dbd's database, asked beside the loop; the value is the first column of a row, of several rows by chance.
+
+    With *lasting* (fastdbd) every answer is remembered, that there is none too.
+    """
+
+    __slots__ = ("_known", "lasting", "statement")
+    reads = Reads.OUTSIDE
+    waits = True
+
+    def __init__(self, name: str, statement: str, *, lasting: bool) -> None:
+        super().__init__(name)
+        self.statement, self.lasting = statement, lasting
+        self._known: dict[str, str | None] = {}
+
+    async def look_up_later(self, c: Context, key: str) -> str | None:
+        if not self.lasting:
+            return await self._asked(c, key)
+        if key in self._known:
+            value = self._known[key]
+            c.say(5, f"cache lookup OK: map={self.name}[SQL] key={key}, val={value or ''}", in_folder=False)
+            return value
+        c.say(6, "cache lookup FAILED, forcing new map lookup", in_folder=False)
+        value = await self._asked(c, key)
+        if len(self._known) >= MAX_SEEN:
+            self._known.clear()
+        self._known[key] = value
+        return value
+
+    async def _asked(self, c: Context, key: str) -> str | None:
+        from whimbrel.modules.dbd_drivers import DatabaseError  # costs time that other maps have no use for
+
+        ask, values = c.r.plan.provider("dbd", "ask"), list[str | None]()
+        try:
+            result = await ask(c.r, self.statement, key)
+            values = [row[0] for row in result.rows if row]
+        except DatabaseError as problem:
+            if not problem.connected or _unprepared(str(problem)):
+                c.r.log("error", "rewritemap: No db handle available! Check your database access", code="AH02963", module="rewrite")
+            else:
+                c.r.log("error", f"rewritemap: error {problem} querying for {key}", code="AH00657", module="rewrite")
+        if len(values) > 1:
+            c.say(3, f"Multiple values found for {key}", in_folder=False)
+        there = [value for value in values if value is not None]
+        value = random.choice(there) if there else None
+        tail = f"FAILED: map {self.name} key={key}" if value is None else f"OK: map {self.name} key={key}, val={value}"
+        c.say(5, f"SQL map lookup {tail}", in_folder=False)
+        return value
+
+
+def _unprepared(reason: str) -> bool:
+    """Whether a statement has failed because it could not even be prepared: httpd has no connection then."""
+    return reason.startswith(("no such ", "near ", "incomplete input", "unrecognized token"))

@@ -12,7 +12,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.mod_rewrite import expressions
 from whimbrel.modules.mod_rewrite.flags import Draft, read_flags
-from whimbrel.modules.mod_rewrite.maps import FUNCTIONS, DbmMap, FileMap, Function, ProgramMap, RandomMap, RewriteMap, suffix_of
+from whimbrel.modules.mod_rewrite.maps import FUNCTIONS, DbmMap, FileMap, Function, ProgramMap, RandomMap, RewriteMap, SqlMap, suffix_of
 from whimbrel.modules.mod_rewrite.settings import Cond, Flag, Options, RewriteFolder, RewriteServer, Rule, Test, given
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
 from whimbrel.modules.setters import Not, atoi, check_context
@@ -259,7 +259,7 @@ def _map(cmd: Command, name: str, source: str) -> RewriteMap:
     if colon and kind in ("dbd", "fastdbd") and not _old(cmd):
         if not cmd.loaded("dbd_module"):
             raise ConfigError("RewriteMap types dbd and fastdbd require mod_dbd!")
-        raise ConfigError(f"RewriteMap type {kind} is not supported here")
+        return SqlMap(name, rest, lasting=kind == "fastdbd")
     return FileMap(name, "txt", _existing(cmd, name, cmd.server_path(source)))
 
 

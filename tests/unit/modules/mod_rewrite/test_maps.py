@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.unit.modules.asked import ask, engine
 
 from whimbrel.errors import ConfigError
 from whimbrel.modules.mod_rewrite.maps import parse_text
+from whimbrel.request.engine import Engine
 
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
 MAP = "# map\none  /a.txt\ntwo /d/x.txt extra words\nthree\tb.html\nfour   \n  five /d/\nUPPER /up\na.b dotted\n\none second\n"
@@ -76,3 +78,62 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as problem:
         engine(tmp_path, f"{LOAD}RewriteMap {line}\n")
     assert problem.value.reason == reason.replace("@", str(tmp_path))
+
+
+# Databases: values and lines as httpd 2.4.71 gives them with apr_dbd_sqlite3 ------------------------------------------------------------------------
+ROWS = (("one", "1"), ("null", None), ("empty", ""), ("many", "a"), ("many", "b"), ("sp", "x y"))
+
+
+def database(root: Path, statement: str, kind: str = "dbd") -> Engine:
+    (root / "conf").mkdir(exist_ok=True)
+    with sqlite3.connect(root / "conf/db") as connection:
+        connection.execute("create table if not exists t(k text, v text)")
+        connection.executemany("insert into t values(?, ?)", ROWS)
+    connection.close()
+    conf = (f'LoadModule dbd_module modules/mod_dbd.so\nDBDriver sqlite3\nDBDParams @/conf/db\nLogLevel rewrite:trace8\n{LOAD}'
+            f'RewriteMap m "{kind}:{statement}"\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} [R]\n')
+    return engine(root, conf)
+
+
+def looked_up(serving: Engine, key: str) -> str:
+    return (ask(serving, f"/m/{key}").get("Location") or "").removeprefix("http://e.test/")
+
+
+@pytest.mark.parametrize("kind", ["dbd", "fastdbd"])
+@pytest.mark.parametrize(("statement", "key", "found"), [
+    ("SELECT v FROM t WHERE k = %s", "one", ["1"]), ("SELECT v FROM t WHERE k = %s", "no", ["none"]),
+    ("SELECT v FROM t WHERE k = %s", "null", ["none"]), ("SELECT v FROM t WHERE k = %s", "empty", [""]),
+    ("SELECT v FROM t WHERE k = %s", "many", ["a", "b"]), ("SELECT v FROM t WHERE k = %s", "sp", ["x%20y"]),
+    ("SELECT k, v FROM t WHERE k = %s", "one", ["one"]), ("SELECT v FROM t WHERE k = %s", "a'b", ["none"]),
+    ("SELECT v FROM nope WHERE k = %s", "one", ["none"]), ("SELECT v FROM t WHERE k = %s AND v = %s", "one", ["none"]),
+    ("SELECT abs(-9223372036854775808) FROM t WHERE k = %s", "one", ["none"]),
+])
+def test_databases(tmp_path: Path, kind: str, statement: str, key: str, found: list[str]) -> None:
+    assert looked_up(database(tmp_path, statement, kind), key) in found
+
+
+@pytest.mark.parametrize(("kind", "second"), [("dbd", "changed"), ("fastdbd", "1")])
+def test_a_database_is_asked_again_or_remembered(tmp_path: Path, kind: str, second: str) -> None:
+    serving = database(tmp_path, "SELECT v FROM t WHERE k = %s", kind)
+    assert (looked_up(serving, "one"), looked_up(serving, "no")) == ("1", "none")
+    with sqlite3.connect(tmp_path / "conf/db") as connection:
+        connection.execute("update t set v = 'changed' where k = 'one'")
+    connection.close()
+    assert (looked_up(serving, "one"), looked_up(serving, "no")) == (second, "none")
+
+
+@pytest.mark.parametrize(("statement", "line"), [
+    ("SELECT v FROM t WHERE k = %s", "SQL map lookup OK: map m key=one, val=1"),
+    ("SELECT v FROM nope WHERE k = %s", "AH02963: rewritemap: No db handle available! Check your database access"),
+    ("SELECT abs(-9223372036854775808) FROM t WHERE k = %s", "AH00657: rewritemap: error integer overflow querying for one"),
+    ("SELECT v FROM nope WHERE k = %s", "SQL map lookup FAILED: map m key=one"),
+])
+def test_what_is_logged_about_databases(tmp_path: Path, statement: str, line: str) -> None:
+    serving = database(tmp_path, statement)
+    looked_up(serving, "one")
+    assert any(line.encode() in entry for entries in serving.runtime.logs.values() for entry in entries)
+
+
+def test_a_map_of_a_database_wants_the_module(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="RewriteMap types dbd and fastdbd require mod_dbd!"):
+        engine(tmp_path, f"{LOAD}RewriteMap m dbd:x\n")

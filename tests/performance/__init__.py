@@ -1,0 +1,1 @@
+"""How much work a request makes: counted, not timed."""

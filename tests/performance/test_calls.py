@@ -1,0 +1,111 @@
+"""The number of function calls that one request makes, case by case: it must not grow.
+
+`CALLS.tsv` holds what each case may make.  Where a figure has fallen by more than a tenth the lower one is to be written there, so that what was
+won stays won.  Calls of functions in Python and in C are counted, by the profiling hook of the interpreter: the same on every machine and under
+any load.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.performance.site import NOW, Site, heads
+from whimbrel.server import answering, service
+
+TABLE = Path(__file__).with_name("CALLS.tsv")
+ROUNDS = 20
+CASES: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
+    "exact head": (200, lambda: heads("/1k.html")),
+    "differing heads": (200, lambda: heads("/1k.html", varied=True)),
+    "unkept: other query each time": (200, lambda: heads("/1k.html?#")),
+    "unkept: not found": (404, lambda: heads("/none/#.html")),
+    "unkept: range": (206, lambda: heads("/1k.html?#", "Range: bytes=0-99")),
+    "unkept: not modified": (304, lambda: heads("/1k.html?#", "If-Modified-Since: Sun, 13 Sep 2020 12:26:40 GMT")),
+    "unkept: 1000 rules, none applies": (404, lambda: heads("/never/asked/#", host="rules")),
+    "unkept: 1000 rules, the last applies": (200, lambda: heads("/old999.html?#", host="rules")),
+    "ssi": (200, lambda: heads("/page.shtml")),
+    "unkept ssi": (200, lambda: heads("/clock.shtml")),
+    "server-status": (200, lambda: heads("/server-status")),
+    "server-status?auto": (200, lambda: heads("/server-status?auto")),
+    "auth": (200, lambda: heads("/private/1k.html", "Authorization: Basic YmVuY2g6Y3VybGV3")),
+    "unkept: auth": (200, lambda: heads("/private/1k.html?#", "Authorization: Basic YmVuY2g6Y3VybGV3")),
+    "htaccess": (200, lambda: heads("/deep/a/b/c/d/1k.html")),
+    "unkept: htaccess": (200, lambda: heads("/deep/a/b/c/d/1k.html?#")),
+    "index": (200, lambda: heads("/list/")),
+}
+
+
+def promised() -> dict[str, int]:
+    """The table."""
+    lines = TABLE.read_text().splitlines()
+    return {case: int(count) for case, count in (line.split("\t") for line in lines if line and not line.startswith("#"))}
+
+
+def calls_of(work: Callable[[], None]) -> int:
+    """How many calls *work* makes."""
+    count = 0
+
+    def counted(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal count
+        if event in ("call", "c_call"):
+            count += 1
+
+    before = sys.getprofile()
+    gc.collect()
+    gc.disable()
+    try:
+        sys.setprofile(counted)
+        work()
+    finally:
+        sys.setprofile(before)
+        gc.enable()
+    return count
+
+
+def calls_per_request(site: Site, feed: Iterator[bytes], status: int) -> int:
+    """The calls of one request on a connection that lasts, each in a turn of the loop of its own; everything has been asked before."""
+    connection, wire = site.connect()
+    for _ in range(2):
+        connection.connection.served = 1  # the first answer of a connection may offer other protocols
+        connection.data_received(next(feed))
+        site.loop.turn()
+    assert wire.out[9:12] == b"%d" % status, wire.out[:200]
+    data = [next(feed) for _ in range(ROUNDS)]
+
+    def ask() -> None:
+        for one in data:
+            connection.data_received(one)
+            site.loop.turn()
+
+    count = calls_of(ask)
+    assert wire.out[9:12] == b"%d" % status, wire.out[:200]
+    assert not site.problems, site.problems
+    return count // ROUNDS
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    # Not pytest's folder: how deep a document lies counts.
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as root:
+        for module in (service, answering):
+            patch.setattr(module, "time", lambda: NOW)
+        yield Site(Path(root))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_calls(site: Site, case: str) -> None:
+    status, feed = CASES[case]
+    count, limit = calls_per_request(site, feed(), status), promised()[case]
+    assert count <= limit, f"{case}: {count} calls, {limit} promised"
+    assert count >= limit * 0.9, f"{case}: {count} calls: write that in CALLS.tsv"
+
+
+def test_the_table_names_every_case() -> None:
+    assert set(promised()) == set(CASES)
