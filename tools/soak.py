@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
+HOPELESS = 500          # failures of one client after which it gives up
 MEMORY_PROMISED = 1024  # kilobytes
 WARM = 0.2              # share of the requests before the first look at the memory: caches fill up to their limits
 CONFIGURATION = """\
@@ -242,7 +243,7 @@ def ask_many(port: int, first: int, count: int, depth: int, tally: Tally, seen: 
     """*count* requests from number *first* on, *depth* in one piece; *seen* counts along."""
     client = Client(port, tally)
     number, end = first, first + count
-    while number < end:
+    while number < end and len(tally.failed) < HOPELESS:
         number += client.ask([request(n) for n in range(number, min(number + depth, end))])
         seen.value = number - first
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 from tests.server.conftest import Running
@@ -11,7 +12,7 @@ STATUS = "LoadModule status_module m/mod_status.so\n<Location /server-status>\nS
 
 def told(server: Running) -> dict[str, str]:
     body = server.get("/server-status?auto").partition(b"\r\n\r\n")[2].decode()
-    return {name: value for name, _, value in (line.partition(": ") for line in body.splitlines())}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in body.splitlines())}
 
 
 def test_a_graceful_restart_goes_on_counting(server: Running) -> None:
@@ -41,3 +42,22 @@ def test_another_restart_begins_anew(server: Running) -> None:
     after = told(server)
     assert after["Total Accesses"] == "0"
     assert (after["ParentServerConfigGeneration"], after["ParentServerMPMGeneration"]) == ("2", "1")
+
+
+def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_be(server: Running) -> None:
+    """httpd 2.4.71 (event) prints ServerLimit times ThreadsPerChild letters."""
+    (server.root / "conf/extra.conf").write_text(STATUS + "ServerLimit 4\nThreadsPerChild 30\nMaxRequestWorkers 120\n")
+    server.start()
+    assert len(told(server)["Scoreboard"]) == 120
+
+
+def test_json_says_what_auto_says(server: Running) -> None:
+    (server.root / "conf/extra.conf").write_text(STATUS)
+    server.start()
+    head, _, body = server.get("/server-status?json").partition(b"\r\n\r\n")
+    assert b"\r\nContent-Type: application/json" in head
+    found, names = json.loads(body), told(server)
+    assert set(found) >= set(names) - {"127.0.0.1", "localhost", "CPULoad"}
+    assert found["ServerMPM"] == "event" and isinstance(found["Total Accesses"], int)
+    assert [worker["state"] for worker in found["Workers"]].count("W") == 1
+    assert {child["pid"] for child in found["Children"]} <= set(server.workers())

@@ -11,6 +11,7 @@ from typing import Final
 
 # What httpd ships beside the server -> what it is for.
 UTILITIES: Final = {
+    "ctl": "Start, stop and look after the server, as apachectl does.",
     "htpasswd": "Manage user files for basic authentication.",
     "htdbm": "Manage DBM files of users.",
     "htdigest": "Manage user files for digest authentication.",

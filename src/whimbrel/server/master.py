@@ -89,6 +89,7 @@ class Master:
         logs = Logs(configuration.dialect, configuration.program)
         runtime = ServerRuntime(logs, min(32, max(4, spec.threads)))
         self.life.mpm = next((n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event")
+        self.life.slots = (configuration.main.conf(Process).server_limit or (256 if spec.threads == 1 else 16)) * spec.threads
         generation = Generation(configuration, Engine(configuration, runtime), runtime, logs, bound, self.board, self.life)
         logs.open_error_log(generation.error_log)
         logs.report = lambda text: generation.log("error", text, module="log_config")

@@ -31,6 +31,7 @@ class Life:
     generation: int = 0
     built: str = ""
     mpm: str = "event"
+    slots: int = 0  # what ServerLimit and ThreadsPerChild allow: the length of the scoreboard's line
 
 
 class Board:
@@ -137,7 +138,8 @@ class Scoreboard:
         return {
             "started": self._life.started, "restarted": self._life.restarted, "generation": self._life.generation,
             "config_generation": self._life.generation + 1,
-            "built": self._life.built, "mpm": self._life.mpm, "slots": sum(len(v.get("rows", ())) + v.get("idle", 0) for v in every),
+            "built": self._life.built, "mpm": self._life.mpm,
+            "slots": max(self._life.slots, sum(len(v.get("rows", ())) + v.get("idle", 0) for v in every)),
             "accesses": sum(v["accesses"] for v in done), "bytes": sum(v["bytes"] for v in done), "duration": sum(v["duration"] for v in done),
             "cpu": (sum(user for user, _ in cpu), sum(system for _, system in cpu), *past["cpu"]), "processes": [v["process"] for v in every],
         }

@@ -10,6 +10,7 @@ from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.modules.core.process import Process
+from whimbrel.modules.mod_status import json_face
 from whimbrel.modules.mod_status.page import auto, page
 from whimbrel.modules.mod_status.state import State
 from whimbrel.modules.setters import global_only, set_flag
@@ -62,14 +63,15 @@ def make_handler(scope: Scope) -> Made | None:
         refresh, table, plain = options(r.args)
         if refresh is not None:
             r.headers_out.set("Refresh", str(refresh))
-        r.content_type = TEXT["auto" if plain else ""]
+        as_json = json_face.wanted(r.args)
+        r.content_type = json_face.TYPE if as_json else TEXT["auto" if plain else ""]
         if r.header_only or not state.shared:
             r.outside()
-        if r.header_only and not plain:
+        if r.header_only and not (plain or as_json):
             return OK  # the page's length changes with every request: nothing is said about it
 
         def shown(state: State) -> bytes:
-            return raw(auto(r, state, new) if plain else page(r, state, new, table))
+            return raw(json_face.document(r, state, new) if as_json else auto(r, state, new) if plain else page(r, state, new, table))
 
         text = shown(state)
         r.chunked = chunked = len(text) > BUFFER
