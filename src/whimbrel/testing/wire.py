@@ -61,9 +61,17 @@ class Client:
                 kept = None if 0 < self.limits.fields < len(head.lines) - 3 else self.engine.alike(self.connection, head)
             if kept is None:
                 break
-            self.buffer = self.buffer[end:]
             now = self.engine.runtime.now()
-            out += kept.wire(self.connection, self.engine.http_date(now).encode(), now)
+            date = self.engine.http_date(now).encode()
+            file = kept.opened() if kept.file else None
+            if file is not None:
+                out += kept.fields(self.connection, date, now) + file.read()
+                os.close(file.handle)
+            elif kept.file:
+                break
+            else:
+                out += kept.wire(self.connection, date, now)
+            self.buffer = self.buffer[end:]
             self.engine.repeated(kept, self.connection, head)
             self.connection.served += 1
             self.closed = kept.close
