@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from whimbrel.cli.check_files import judged
 from whimbrel.cli.conf_options import MAINS, BadUse
-from whimbrel.errors import Place
 from whimbrel.octets import from_system
 from whimbrel.report.model import Entry, Report
 from whimbrel.upgrade.checking import Checked, Selection, check_all, pieces
 from whimbrel.upgrade.difference import shown_path
-from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.reading import Progress, Sources
 from whimbrel.upgrade.rules import all_rules
 
-# Option -> the module that judges such a file, as ``findings(path) -> Iterator[Finding]``.
-JUDGES: Final = {
-    "config_nice": "whimbrel.upgrade.config_nice", "modules": "whimbrel.upgrade.shared_objects", "htpasswd": "whimbrel.upgrade.password_file",
-}
 MOST_LEVELS: Final = 3
 """How deep below a folder other servers' folders are looked for."""
 
@@ -62,6 +58,7 @@ def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress
     report = Report(titles={rule.number: rule.title for rule in all_rules()})
     jobs_to_do = [(piece, folder) for sources, folder in parts for piece in pieces(sources)]
     unread: list[Finding] = []
+    gc.disable()  # an estate is a million objects that stay, which the collector would look at again and again
     for (_piece, folder), checked in zip(jobs_to_do, check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress), strict=True):
         base = folder if len(parts) == 1 else from_system(os.getcwd())
         report.add(as_report(checked, base))
@@ -89,32 +86,7 @@ def _entry(finding: Finding, text: str, folder: str) -> Entry:
 def of_files(given: dict[str, Path]) -> Report:
     """What is wrong with the files that the options *given* name; raises BadUse where one isn't there."""
     report = Report()
-    for option, path in given.items():
-        if not path.exists() and option != "davlock":
-            raise BadUse(f"{path}: No such file or directory")
-        findings = list(_judge(option)(from_system(str(path))))
-        report.files.append(from_system(str(path)))
+    for path, findings in judged(given):
+        report.files.append(path)
         report.entries += [_entry(finding, "", "") for finding in findings]
     return report
-
-
-def _judge(option: str) -> Callable[[str], Iterator[Finding]]:
-    if option == "davlock":
-        return _lock_database
-    judge: Callable[[str], Iterator[Finding]] = import_module(JUDGES[option]).findings
-    return judge
-
-
-def _lock_database(path: str) -> Iterator[Finding]:
-    from whimbrel.upgrade.davlock import Locks, recognised
-
-    kind = recognised(path)
-    if kind is Locks.ABSENT:
-        raise BadUse(f"{path}: No such file or directory")
-    place = Place(path, 0)
-    if kind is Locks.OF_22:
-        yield Finding("C29", place, "this lock database was written by 2.2; 2.4 finds no lock in it", "delete it before 2.4 starts", Risk.OPENS)
-    elif kind is Locks.UNKNOWN:
-        yield Finding("C29", place, "this is no lock database that can be read", "delete it before 2.4 starts", Risk.CHANGES)
-    else:
-        yield Finding("C29", place, kind.value, "nothing, unless 2.2 wrote it: then delete it before 2.4 starts", Risk.COSMETIC)

@@ -1,0 +1,111 @@
+"""whimbrel check as a command: exit codes, shapes, baselines, single files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from whimbrel.cli import check
+
+BROKEN = "Listen 127.0.0.1:80\nSSLProtocol +SSLv2 +TLSv1\n"
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(check.app, [*map(str, words)])
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    (tmp_path / "httpd.conf").write_text(BROKEN)
+    return tmp_path / "httpd.conf"
+
+
+def test_exit_codes(conf: Path) -> None:
+    assert run("-d", conf.parent, "-f", "httpd.conf", "--select", "C42").exit_code == 1
+    assert run("-d", conf.parent, "-f", "httpd.conf", "--select", "C43").exit_code == 0
+    assert run(conf, "--select", "C99").exit_code == 2
+    assert run(conf.parent / "absent").exit_code == 2
+    assert run("-d", conf.parent, "-f", "absent.conf").exit_code == 2
+
+
+def test_a_note_is_no_reason_to_stop(conf: Path) -> None:
+    conf.write_text("Listen 127.0.0.1:80\nErrorLog logs/e\n")
+    found = run(conf, "--select", "C52")
+    assert (found.exit_code, "httpd.conf:2: C52" in found.stdout) == (0, True)
+
+
+def test_every_shape(conf: Path) -> None:
+    shown = {name: run(conf, "--select", "C42", "--format", name) for name in ("text", "json", "sarif", "github", "html", "junit")}
+    assert {found.exit_code for found in shown.values()} == {1}
+    assert "httpd.conf:2: C42" in shown["text"].stdout
+    assert json.loads(shown["json"].stdout)["findings"][0]["line"] == 2
+    region = json.loads(shown["sarif"].stdout)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 2}
+    assert shown["github"].stdout.startswith("::error file=httpd.conf,line=2,")
+    assert "<!DOCTYPE html>" in shown["html"].stdout
+    assert ElementTree.fromstring(shown["junit"].stdout.encode()).attrib["failures"] == "1"
+
+
+def test_a_baseline_leaves_what_is_new(conf: Path) -> None:
+    known = conf.parent / "known.json"
+    assert run(conf, "--select", "C42", "--write-baseline", known).exit_code == 0
+    assert run(conf, "--select", "C42", "--baseline", known).exit_code == 0
+    conf.write_text("\n" + BROKEN + "SSLProxyProtocol SSLv2 TLSv1\n")
+    found = run(conf, "--select", "C42", "--baseline", known, "--format", "json")
+    assert [one["line"] for one in json.loads(found.stdout)["findings"]] == [4]
+    assert run(conf, "--baseline", conf).exit_code == 2
+
+
+def test_colours(conf: Path) -> None:
+    assert "\x1b[" in run(conf, "--color", "always").stdout
+    assert "\x1b[" not in run(conf).stdout
+
+
+def test_folders_of_several_servers(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name / "conf").mkdir(parents=True)
+        (tmp_path / name / "conf" / "httpd.conf").write_text(BROKEN)
+    found = json.loads(run(tmp_path, "--select", "C42", "--format", "json", "-j", "2").stdout)
+    assert [one["file"].endswith(f"{name}/conf/httpd.conf") for one, name in zip(found["findings"], ("one", "two"), strict=True)] == [True, True]
+
+
+def test_single_htaccess_file(tmp_path: Path) -> None:
+    (tmp_path / ".htaccess").write_text("CharsetOptions DebugLevel=1\n")
+    assert ".htaccess:1: C28" in run(tmp_path / ".htaccess", "--select", "C28").stdout
+
+
+def test_part_of_it_unreadable(conf: Path) -> None:
+    conf.write_text(BROKEN + "Include absent.conf\n")
+    found = run(conf, "--select", "C42")
+    assert found.exit_code == 1
+    assert "httpd.conf:3: READ" in found.stdout
+
+
+def test_lock_databases(tmp_path: Path) -> None:
+    (tmp_path / "lock.pag").write_bytes(b"")
+    assert run("--davlock", tmp_path / "lock").exit_code == 0
+    assert run("--davlock", tmp_path / "absent").exit_code == 2
+
+
+def test_configure_lines(tmp_path: Path) -> None:
+    (tmp_path / "config.nice").write_text('"./configure" \\\n"--enable-disk-cache" \\\n"$@"\n')
+    found = run("--config-nice", tmp_path / "config.nice")
+    assert found.exit_code == 1
+    assert '"--enable-cache-disk"' in found.stdout
+
+
+def test_module_files(tmp_path: Path) -> None:
+    assert run("--modules", tmp_path).exit_code == 2
+    (tmp_path / "mod_x.so").write_bytes(b"no module")
+    found = run("--modules", tmp_path)
+    assert "mod_x.so: C06" in found.stdout
+
+
+def test_password_files(tmp_path: Path) -> None:
+    (tmp_path / "users").write_text("alice:plain words\n")
+    assert "users:1: C48" in run("--htpasswd", tmp_path / "users").stdout

@@ -1,0 +1,44 @@
+"""whimbrel explain as a command."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import Result
+from typer.testing import CliRunner
+
+from whimbrel.cli import explain
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(explain.app, [*words])
+
+
+def test_a_row_is_its_document() -> None:
+    found = run("C40")
+    assert found.exit_code == 0
+    assert found.stdout.startswith("# C40 Revocation lists need SSLCARevocationCheck\n")
+
+
+def test_words_of_a_line_need_no_quotes() -> None:
+    assert "AH01797" in run("client", "denied", "by", "server", "configuration:", "/a").stdout
+
+
+def test_json() -> None:
+    (found,) = json.loads(run("--json", "AH01797").stdout)
+    assert (found["kind"], found["name"]) == ("code", "AH01797")
+    assert "C17" in found["rows"]
+
+
+def test_typos_are_offered_what_is_close() -> None:
+    found = run("SLProtocol")
+    assert found.exit_code == 2
+    assert "did you mean SSLProtocol" in found.output
+    assert run().exit_code == 2
+
+
+def test_lists() -> None:
+    assert "C44      Substitute" in run("--list").stdout
+    assert run("--list", "megabyte").stdout.startswith("C44 ")
+    assert {"name", "title"} == set(json.loads(run("--list", "--json", "megabyte").stdout)[0])
+    assert run("--list", "no such thing").exit_code == 2

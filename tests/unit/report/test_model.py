@@ -1,0 +1,35 @@
+"""The counts of a report."""
+
+from __future__ import annotations
+
+from tests.unit.report.reports import report
+
+from whimbrel.report.model import Report, sorted_entries, summary, title_of
+from whimbrel.upgrade.model import Risk
+
+
+def test_a_note_is_no_finding() -> None:
+    assert [entry.rule for entry in report().findings] == ["C42", "READ"]
+
+
+def test_counts() -> None:
+    shown = report()
+    assert shown.by_risk() == {Risk.BREAKS: 1, Risk.CHANGES: 1, Risk.COSMETIC: 1}
+    assert list(shown.by_risk()) == [Risk.BREAKS, Risk.CHANGES, Risk.COSMETIC]
+    assert shown.by_rule() == {"C42": 1, "C52": 1, "READ": 1}
+    assert summary(shown)[0] == "40 lines in 3 files: 2 findings, 1 note"
+    assert any("1 piece of text could not be read" in line for line in summary(shown))
+
+
+def test_reports_are_joined_without_doubles() -> None:
+    whole = report()
+    whole.add(report())
+    assert (len(whole.files), len(whole.entries)) == (3, 3)
+    empty = Report()
+    empty.add(report())
+    assert title_of(empty, "C42") == "SSLv2 is gone"
+    assert title_of(empty, "READ") == "What could not be read"
+
+
+def test_order() -> None:
+    assert [entry.line for entry in sorted_entries(report().entries)] == [0, 3, 9]
