@@ -102,6 +102,7 @@ class _Search:
         self.of_old_source = {row.source: row.identifier for row in self.old.modules}
         self.kinds = {row.identifier: row.kind for row in self.new.modules}
         self.owners: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self.told: set[str] = set()
         self.compiled = False
         self.threads: str = ""
 
@@ -127,7 +128,7 @@ class _Search:
             owners = self.owners.get(statement.name)
             if owners is None:
                 owners = self.owners[statement.name] = self._owners(statement.name)
-            if owners[1]:
+            if owners[1] and statement.name not in self.told:
                 yield from self._of_directive(statement, *owners)
             if not statement.is_section or statement.name == "<proxy":
                 yield from self._of_words(statement)
@@ -163,6 +164,7 @@ class _Search:
         if not old and statement.file.role is Role.HTACCESS and new[0] != "authz_core_module":
             return  # 2.2 refuses the line
         where = statement.node.name if not statement.is_section else f"<{statement.node.name}>"
+        self.told.add(statement.name)
         yield Need(new[0], _row_of(new[0], moved=new[0] not in old), f"{where} is its directive", statement)
 
     # words ---------------------------------------------------------------------------------------
