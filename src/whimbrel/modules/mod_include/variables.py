@@ -20,7 +20,7 @@ PROVIDED: Final = frozenset((
     "DOCUMENT_ARGS", "DOCUMENT_PATH_INFO", "USER_NAME", "DOCUMENT_NAME", "QUERY_STRING_UNESCAPED",
 ))
 _FIELDS: Final = frozenset(("CONTENT_TYPE", "CONTENT_LENGTH"))
-_OUTSIDE: Final = frozenset(("REMOTE_PORT", "REMOTE_HOST"))
+_OUTSIDE: Final = frozenset(("REMOTE_PORT", "REMOTE_HOST", "H2_STREAM_ID", "H2_STREAM_TAG"))
 
 
 class Clock(str):
