@@ -15,11 +15,14 @@ from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.ignoring import ignored
 from whimbrel.upgrade.model import Finding, Rule, Wishes
 from whimbrel.upgrade.passes import READING
+from whimbrel.upgrade.processes import said, together
 from whimbrel.upgrade.reading import Progress, Sources, read_estate
 from whimbrel.upgrade.rules import all_rules
 
 PIECE: Final = 256
 """How many loose files one process takes at a time."""
+LARGE: Final = 2_000_000
+"""From so many bytes on a second process pays for one configuration."""
 
 
 class UnknownRule(Exception):
@@ -63,14 +66,16 @@ class Checked:
     texts: dict[tuple[str, int], str]
 
 
-def check(sources: Sources, wanted: Selection, progress: Progress | None = None) -> Checked:
+def check(sources: Sources, wanted: Selection, progress: Progress | None = None, jobs: int = 1) -> Checked:
     """Read and look."""
-    return look(read_estate(sources, Wishes(), progress=progress), wanted)
+    return look(read_estate(sources, Wishes(), progress=progress), wanted, jobs)
 
 
-def look(estate: Estate, wanted: Selection) -> Checked:
+def look(estate: Estate, wanted: Selection, jobs: int = 1) -> Checked:
     """What the rules say about *estate*, each finding once, by files in the order of reading and lines."""
-    found = settled([finding for rule in wanted.rules() for finding in rule.check(estate)], estate.files)
+    rules = wanted.rules()
+    large = sum(len(file.document.bytes) for file in estate.files.values()) > LARGE
+    found = settled(together(estate, rules) if jobs > 1 and large else said(estate, rules), estate.files)
     found = [finding for finding in found if wanted.wants(finding.rule) and not ignored(finding, estate)]
     if wanted.wants(READING):
         found += _unread(estate)
@@ -114,7 +119,7 @@ def pieces(sources: Sources) -> list[Sources]:
 def check_all(parts: list[Sources], wanted: Selection, jobs: int, progress: Progress | None = None) -> Iterator[Checked]:
     """What comes of each part, in order, by up to *jobs* processes."""
     if jobs < 2 or len(parts) < 2:
-        yield from (check(part, wanted, progress) for part in parts)
+        yield from (check(part, wanted, progress, jobs) for part in parts)
         return
     with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
         for part, checked in zip(parts, pool.map(partial(check, wanted=wanted), parts), strict=True):

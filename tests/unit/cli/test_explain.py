@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from whimbrel.cli import explain
 
