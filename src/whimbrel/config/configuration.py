@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreFolder, CoreServer, Options
 from whimbrel.config.loaded import LoadedModules
@@ -21,6 +21,8 @@ LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")
 
 if TYPE_CHECKING:
     from whimbrel.config.hosts import Hosts
+
+STREAM_TAGS: Final = "http2 tags"  # declared where some line looks at the number of an HTTP/2 stream
 
 
 class Configuration:

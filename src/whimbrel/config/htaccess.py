@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
-from whimbrel.config.configuration import Configuration
+from whimbrel.config.configuration import STREAM_TAGS, Configuration
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import CommandState
 from whimbrel.config.includes import NotRegular, error_text, read_regular
@@ -82,6 +82,8 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     state.in_htaccess = True
     state.override_options, state.override_list = override.options, override.names
     state.path = os.path.dirname(path).rstrip("/") + "/"
+    if b"h2_stream" in data.lower():
+        configuration.declare(STREAM_TAGS, "yes")
     reader = Reader(state)
     nodes: list[Node] = []
     error = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from whimbrel.config.configuration import STREAM_TAGS
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
@@ -21,7 +22,7 @@ from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request
 
 NOTE_ID, NOTE_TAG, NOTE_PUSH = "http2-id", "http2-tag", "http2-push"  # notes of a stream's connection
-_TAGGED, _MISSING = "http2 tags", "http2 missing"
+_MISSING = "http2 missing"
 
 
 @dataclass(slots=True)
@@ -151,7 +152,7 @@ def make_fixups(_scope: Scope) -> Made:
         if NOTE_ID not in notes:
             return DECLINED
         r.env.update(variables(notes))
-        if _TAGGED in r.engine.configuration.declared:
+        if STREAM_TAGS in r.engine.configuration.declared:
             r.outside()
         return OK
 
@@ -159,12 +160,12 @@ def make_fixups(_scope: Scope) -> Made:
 
 
 def note_tags(configuration: Any) -> None:
-    """Note whether a line looks at the number of a stream: answers that may show it can't be given again."""
+    """Note whether a line looks at the number of a stream: answers that may show it can't be given again.  .htaccess files: when read."""
     def found(nodes: Iterable[Any]) -> bool:
         return any("h2_stream" in node.args.lower() or found(node.children) for node in nodes)
 
     if found(configuration.tree):
-        configuration.declare(_TAGGED, "yes")
+        configuration.declare(STREAM_TAGS, "yes")
 
 
 def look_for_library(configuration: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.configuration import Configuration
+from whimbrel.config.configuration import STREAM_TAGS, Configuration
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.htaccess import ABSENT, ALL, HtaccessCache, Override, Parsed, override_of
 from whimbrel.dialect import GUIDE, V22, V24
@@ -113,3 +113,11 @@ def test_without_any_allow_override(tmp_path: Path, dialect: object, text: str, 
     override = override_of(configuration, filled(CoreFolder()))
     error = HtaccessCache(configuration).get(f"{tmp_path}/htdocs/.htaccess", override, configuration.main).error
     assert (error.log.partition(": ")[2] if error else None) == said
+
+
+@pytest.mark.parametrize(("text", "noted"), [("SetEnv A b\n", False), ("SetEnvIf H2_Stream_ID . A\n", True)])
+def test_a_file_that_looks_at_http2_streams_is_noted(tmp_path: Path, text: str, noted: bool) -> None:
+    configuration = Site(tmp_path, "").load()
+    (tmp_path / "htdocs/.htaccess").write_text(text)
+    HtaccessCache(configuration).get(str(tmp_path / "htdocs/.htaccess"), Override(ALL, ANY_OPTIONS, frozenset()), configuration.main)
+    assert (STREAM_TAGS in configuration.declared) == noted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,14 @@ def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -
     said = b"".join(next(v for k, v in serving.runtime.logs.items() if k.endswith("who"))).decode().splitlines()  # type: ignore[attr-defined]
     want = ["10.1.2.3 127.0.0.1 5555", "127.0.0.1 127.0.0.1 5", "10.1.2.4 127.0.0.1 5556"]
     assert said == [line for line in want for _ in range(2)]
+
+
+def test_what_one_client_of_a_proxy_got_is_not_kept_for_another(tmp_path: Path) -> None:
+    """Not even where the virtual host that answers has nothing to do with the proxy's header: the connection still is the proxy's."""
+    conf = 'LoadModule authz_host_module modules/mod_authz_host.so\n<Location "/a.txt">\nRequire ip 10.1.2.3\n</Location>\n'
+    serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    for address, status in (("10.1.2.3", b"200"), ("10.1.2.4", b"403"), ("10.1.2.3", b"200")):
+        client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80, proxied=(address, 5), user_ip=address))
+        assert client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")[9:12] == status
