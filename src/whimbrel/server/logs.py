@@ -20,7 +20,9 @@ from whimbrel.server.pipes import LogProgram
 from whimbrel.server.words import cause, coded, not_opened
 
 ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and httpd's buffer under BufferedLogs
-MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before the worker waits too
+MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before lines are dropped (disk) or the worker waits too (program)
+RETRY: Final = 0.5               # seconds until what could not be written is tried again
+LAST_WAIT: Final = 3.0           # seconds that the end of a worker waits for a slow program
 
 
 class Output:
@@ -28,6 +30,7 @@ class Output:
 
     def __init__(self, handle: int, *, pipe: bool = False, hold: bool = False) -> None:
         self.handle, self.pipe, self.hold = handle, pipe, hold
+        self.blocked = False
         self._lines: list[bytes] = []
         self._size = 0
 
@@ -37,13 +40,20 @@ class Output:
         self._size += len(data)
 
     def flush(self, *, everything: bool = True) -> None:
-        """Write what is due; what can't be written stays for the next time.  Never raises."""
-        if not self._lines or (self.hold and not everything and self._size < ATOMIC):
+        """Write what is due; what can't be written stays (`blocked`) for a time when *everything* is asked for, or too much waits.  Never raises."""
+        if not self._lines or (not everything and (self._size < ATOMIC if self.hold else self.blocked and self._size < MAX_WAITING)):
             return
         pieces = grouped(self._lines, ATOMIC) if self.pipe else [b"".join(self._lines)]
         left = self._write(pieces)
-        self._lines = left
+        self._lines, self.blocked = left, bool(left)
         self._size = sum(map(len, left))
+
+    def finish(self, end: float) -> None:
+        """The last `flush`: a program that reads slowly is given time until *end* (monotonic)."""
+        self.flush()
+        while self.pipe and self._lines and (left := end - time.monotonic()) > 0:
+            select.select([], [self.handle], [], left)
+            self.flush()
 
     def _write(self, pieces: list[bytes]) -> list[bytes]:
         for at, piece in enumerate(pieces):
@@ -55,9 +65,13 @@ class Output:
                     if self._size < MAX_WAITING:
                         return [rest, *pieces[at + 1:]]
                     select.select([], [self.handle], [], 1.0)
-                except OSError:
-                    return [rest, *pieces[at + 1:]] if self._size < MAX_WAITING else []
+                except OSError:  # a full disk: what fits waits for better times, whole lines
+                    return [_shortened(rest)]
         return []
+
+
+def _shortened(lines: bytes) -> bytes:
+    return lines if len(lines) <= MAX_WAITING else lines[:lines.rfind(b"\n", 0, MAX_WAITING) + 1]
 
 
 class Syslog(Output):
@@ -98,6 +112,8 @@ class Logs:
         self.programs: list[LogProgram] = []
         self.report: Callable[[str], None] = lambda text: None
         self._soon: Callable[[Callable[[], None]], object] | None = None
+        self._later: Callable[[float, Callable[[], None]], object] | None = None
+        self._retrying = False
         self._due: list[Output] = []
         self._by_id: dict[int, tuple[LogSink, Output]] = {}
 
@@ -177,9 +193,9 @@ class Logs:
         return output
 
     # writing ----------------------------------------------------------------------------------
-    def attach(self, soon: Callable[[Callable[[], None]], object]) -> None:
-        """From here on lines are gathered; *soon* calls a function at the end of the loop's turn."""
-        self._soon = soon
+    def attach(self, soon: Callable[[Callable[[], None]], object], later: Callable[[float, Callable[[], None]], object] | None = None) -> None:
+        """From here on lines are gathered; *soon* calls a function at the end of the loop's turn, *later* after some seconds."""
+        self._soon, self._later = soon, later
 
     def write(self, sink: LogSink, data: bytes) -> None:
         """Append whole lines to a log."""
@@ -203,11 +219,32 @@ class Logs:
         due, self._due = self._due, []
         for output in due:
             output.flush(everything=False)
+            if output.blocked:
+                self._try_again_later()
+
+    def _try_again_later(self) -> None:
+        if self._later is not None and not self._retrying:
+            self._retrying = True
+            self._later(RETRY, self._try_again)
+
+    def _try_again(self) -> None:
+        self._retrying = False
+        for output in self.outputs.values():
+            if output.blocked:
+                output.flush()
+                if output.blocked:
+                    self._try_again_later()
 
     def flush(self) -> None:
         """Write everything, held lines too."""
         for output in self.outputs.values():
             output.flush()
+
+    def finish(self) -> None:
+        """The last `flush` of a worker."""
+        end = time.monotonic() + LAST_WAIT
+        for output in self.outputs.values():
+            output.finish(end)
 
     def _find(self, sink: LogSink) -> Output:
         """The open log of *sink*; one that nobody announced is opened now, or goes to the main error log."""

@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.messages import format_error, format_message
@@ -131,6 +132,7 @@ class Master:
     def run(self) -> int:
         """Be the server's parent until the end; the exit status."""
         self.generation.runtime.born()
+        privileges.raise_limits()
         temporary = self._pid_file()
         if temporary is None:
             return 1
@@ -189,6 +191,7 @@ class Master:
     def _settle(self) -> None:
         """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
         privileges.import_everything()
+        source_of("core", "", "")  # its table is read now: a worker may be in a chroot, or out of descriptors, when it has to log
         gc.unfreeze()
         gc.collect()
         gc.freeze()

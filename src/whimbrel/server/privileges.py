@@ -9,6 +9,7 @@ import dis
 import grp
 import os
 import pwd
+import resource
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -27,6 +28,7 @@ worker_imports: Final = (
     "fnmatch", "hashlib", "hmac", "html", "ipaddress", "json", "secrets", "select", "shlex", "signal", "socket", "stat", "stringprep", "struct",
     "syslog", "tempfile", "threading", "traceback", "urllib.parse", "uvloop", "zlib",
 )
+DESCRIPTORS: Final = 65536
 _IMPORT: Final = dis.opmap["IMPORT_NAME"]
 # What the libraries that a module of ours uses import behind the scenes.
 imports_of: Final = {
@@ -76,6 +78,14 @@ def _imported(code: CodeType) -> Iterator[str]:
             yield from (f"{step.argval}.{name}" for name in names or ())
         elif step.opname == "LOAD_CONST":
             names = step.argval if isinstance(step.argval, tuple) and all(isinstance(n, str) for n in step.argval) else ()
+
+
+def raise_limits() -> None:
+    """Let each process have as many descriptors as it may, within reason: a worker has all of its connections in one process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def number_of(name: str, *, group: bool = False) -> int:

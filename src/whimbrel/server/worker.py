@@ -21,6 +21,7 @@ from whimbrel.server.generation import Generation
 from whimbrel.server.proxy_header import first_protocol
 from whimbrel.server.scoreboard import Scoreboard
 from whimbrel.server.service import Service
+from whimbrel.server.words import cause
 
 FATAL: Final = 15        # exit status of a worker that could not begin: the master gives up (httpd's APEXIT_CHILDFATAL)
 HURRY: Final = 3.0       # seconds that answers may take when the server stops
@@ -34,7 +35,7 @@ class Worker:
     def __init__(self, generation: Generation, slot: int, lifeline: int = -1, control: int = -1) -> None:
         self.generation, self.slot, self.lifeline, self.control = generation, slot, lifeline, control
         self.reason = 0
-        self._settled = False
+        self._settled = self._full = False
         self._servers: list[asyncio.AbstractServer] = []
         self._reported = self._cpu = 0.0
         self._pid = os.getpid()
@@ -48,7 +49,7 @@ class Worker:
         self.service = service = Service(self.generation.engine, self.loop, report=self._report)
         service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
         self.generation.runtime.scoreboard = Scoreboard(self.generation.board, self.slot, self.generation.life, self.summary)
-        self.generation.logs.attach(self.loop.call_soon)
+        self.generation.logs.attach(self.loop.call_soon, self.loop.call_later)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH):
             self.loop.add_signal_handler(number, self._told, number)
         if self.lifeline >= 0:
@@ -59,7 +60,7 @@ class Worker:
             self.loop.run_until_complete(self._serve())
         finally:
             self.refresh()
-            self.generation.logs.flush()
+            self.generation.logs.finish()
         return self.reason
 
     async def _serve(self) -> None:
@@ -140,6 +141,17 @@ class Worker:
             if self._reported and used > BUSY * passed:
                 self._tell("busy")
             self.refresh()
+            self._look_for_room()
+
+    def _look_for_room(self) -> None:
+        """The loop closes connections in silence when there is no descriptor for them: say so, once for each time of need."""
+        try:
+            os.close(os.dup(2))
+            self._full = False
+        except OSError as problem:
+            if not self._full:
+                self._full = True
+                self.generation.log("error", f"{cause(problem)}: apr_socket_accept: (client socket)", module=self.generation.words.module)
 
     def refresh(self) -> None:
         """Write this worker's slot of the scoreboard."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from whimbrel.config.model import LogSink
 from whimbrel.dialect import V22, V24
 from whimbrel.errors import StartError
-from whimbrel.server.logs import Logs, Output, grouped
+from whimbrel.server.logs import MAX_WAITING, Logs, Output, grouped
 
 
 # logs ---------------------------------------------------------------------------------------------
@@ -88,3 +90,66 @@ def test_names_without_a_slash_are_files_of_the_working_folder() -> None:
     """A bare ``|cat`` doesn't start in 2.4 (recorded): no PATH is searched."""
     with pytest.raises(StartError):
         Logs(V24, "apache2").open([LogSink("cat", piped=True)])
+
+
+def test_a_full_disk_raises_nothing_and_keeps_a_bounded_rest_of_whole_lines() -> None:
+    output = Output(os.open("/dev/full", os.O_WRONLY))
+    for number in range(3 * MAX_WAITING // 100):
+        output.add(b"%099d\n" % number)
+        if number % 1000 == 0:
+            output.flush(everything=False)
+    output.flush()
+    assert output.blocked
+    read_end, output.handle = os.pipe()
+    os.set_blocking(output.handle, True)
+    pid = os.fork()
+    if not pid:
+        os.close(read_end)
+        output.flush()
+        os._exit(0)
+    os.close(output.handle)
+    got = b""
+    while data := os.read(read_end, 1 << 16):
+        got += data
+    os.waitpid(pid, 0)
+    assert 0 < len(got) <= MAX_WAITING and len(got) % 100 == 0
+    assert got.startswith(b"%099d\n" % 0)
+
+
+def test_what_waits_is_written_when_the_program_reads_again() -> None:
+    """Without a further line: the retry comes by itself."""
+    later: list[Callable[[], None]] = []
+    logs = Logs(V24, "program")
+    sink = LogSink("a program", piped=True)
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    logs.outputs[sink] = Output(write_end, pipe=True)
+    logs.attach(lambda call: None, lambda _seconds, call: later.append(call))
+    wanted = b""
+    for number in range(9000):
+        line = b"%015d\n" % number
+        wanted += line
+        logs.write(sink, line)
+    logs.turn_over()
+    assert len(later) == 1
+    got = b""
+    while later:
+        got += os.read(read_end, 1 << 20)
+        later.pop()()
+    os.set_blocking(read_end, False)
+    got += os.read(read_end, 1 << 20)
+    assert got == wanted
+
+
+def test_the_end_waits_for_a_slow_program_only_so_long() -> None:
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    output = Output(write_end, pipe=True)
+    output.add(b"x" * 999 + b"\n")
+    for _ in range(100):
+        output.add(b"x" * 999 + b"\n")
+    begun = time.monotonic()
+    output.finish(begun + 0.2)
+    assert 0.15 < time.monotonic() - begun < 3
+    assert output.blocked
+    os.close(read_end)
