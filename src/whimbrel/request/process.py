@@ -99,7 +99,7 @@ def decoded(r: Request) -> Answer:
         r.log("error", f"invalid URI path ({r.unparsed_uri})", code="AH10244")
     elif status == 404:
         r.log("info", f"found %2f (encoded '/') in URI path ({r.unparsed_uri}), returning 404", code="AH00026")
-    r.uri = path
+    r.uri = path.partition("\0")[0] if old else path  # the C text of 2.2 ends there
     return status
 
 

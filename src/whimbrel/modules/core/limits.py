@@ -5,7 +5,7 @@ Manual: mod/core.html#limitrequestbody and neighbours.  RLimit... values are kep
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.directives.command import Command
@@ -78,11 +78,18 @@ def default_timeout(configuration: Any) -> None:
                 conf.timeout = 300.0
 
 
-def set_recursion(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+_VERY_LOW: Final = (("internal redirects to very low numbers", "AH00119"), ("the subrequest depth to a very low level", "AH00120"))
+FEW: Final = 4
+
+
+def set_recursion(cmd: Command, conf: CoreServer, words: list[str]) -> None:
     """LimitInternalRecursion: redirects, then sub-requests (the same number when there is no second)."""
     values = [atoi(word) for word in words]
-    if min(values) <= 0:
-        raise ConfigError("The recursion limit must be greater than zero.")
+    for value, (text, code) in zip(values, _VERY_LOW, strict=False):
+        if value <= 0:
+            raise ConfigError("The recursion limit must be greater than zero.")
+        if value < FEW:
+            cmd.warn(f"Limiting {text} may cause normal requests to fail.", code=code)
     conf.max_redirects, conf.max_subrequests = values[0], values[-1]
 
 

@@ -49,3 +49,8 @@ def test_values(tmp_path: Path) -> None:
 def test_timeout_that_nobody_sets(tmp_path: Path) -> None:
     assert Site(tmp_path, "").load().main.conf(CoreServer).timeout == 60.0
     assert Site(tmp_path, "").load(V22).main.conf(CoreServer).timeout == 300.0
+
+
+@pytest.mark.parametrize(("words", "codes"), [("4", []), ("3", ["AH00119"]), ("10 2", ["AH00120"]), ("3 3", ["AH00119", "AH00120"])])
+def test_low_limits_are_warned_of(tmp_path: Path, words: str, codes: list[str]) -> None:
+    assert [m.code for m in Site(tmp_path, f"LimitInternalRecursion {words}\n").load().messages] == codes
