@@ -1,17 +1,6 @@
 """The master: reads the configuration, binds the sockets, opens the logs, forks workers and looks after them.
 
-It waits in select(2) and does nothing between signals.  How the numbers of httpd's MPMs are meant here (a worker serves any number of connections):
-
-    ========================================================  =====================================================================
-    StartServers                                              workers at the beginning, at most one for each processor (the default)
-    ServerLimit, MaxRequestWorkers (MaxClients),              workers at most: MaxRequestWorkers / ThreadsPerChild, and never more than
-    ThreadsPerChild, ThreadLimit                              processors; a worker that is busy for a second brings the next one
-    ThreadsPerChild                                           also: threads of a worker for what blocks
-    MaxConnectionsPerChild (MaxRequestsPerChild)              connections after which a worker is replaced, without a gap
-    MinSpareThreads, MaxSpareThreads, MinSpareServers,        no meaning: a waiting worker costs nothing
-    MaxSpareServers, AsyncRequestWorkerFactor, MaxMemFree
-    ========================================================  =====================================================================
-
+It waits in select(2) and does nothing between signals.  What the numbers of httpd's MPMs mean here: docs/process-model.md.
 Signals: TERM, INT stop; WINCH graceful stop; HUP restart; USR1 graceful restart.  Manual: stopping.html.
 """
 
