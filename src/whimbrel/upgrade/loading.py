@@ -10,11 +10,12 @@ from typing import Final
 from whimbrel.catalogue import ModuleRow, catalogue
 from whimbrel.octets import raw
 from whimbrel.upgrade.estate import Estate, Role, Statement
-from whimbrel.upgrade.mending import is_branch, main_statements, top_level
+from whimbrel.upgrade.mending import above, is_branch, main_statements, top_level
 from whimbrel.upgrade.model import FileEdit
 
 BUILT_IN: Final = frozenset({"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"})
 """Modules that Debian compiles in: a LoadModule line for one of them is an error there."""
+_DEBIAN: Final = "/usr/lib/apache2/modules"
 _MPM_TEST: Final = re.compile(r"!?(?:prefork|worker|event)\.c|!?mpm_\w+_module", re.IGNORECASE)
 _LINE: Final = re.compile(rb"[ \t]*([^ \t]+)([ \t]+)([^ \t]+)([ \t]+)(\"?)(.*?)(\"?)[ \t\r\n]*")
 _MODELS: Final = tuple(catalogue("2.2").modules) + tuple(catalogue("2.4").modules)
@@ -44,7 +45,7 @@ class Loading:
         if identifier not in BUILT_IN:
             return False
         folder = self._folder()
-        if self.debian or folder.startswith("/usr/lib/apache2/modules"):
+        if self.debian or folder.startswith(_DEBIAN):
             return True
         row = catalogue("2.4").module(identifier)
         path = folder if folder.startswith("/") else os.path.join(self.estate.root, folder)
@@ -52,7 +53,9 @@ class Loading:
         return at_hand and row is not None and not os.path.exists(raw(f"{path}/{row.file}.so"))
 
     def _folder(self) -> str:
-        return self.model.words()[1].rpartition("/")[0] if self.model is not None else "modules"
+        if self.model is not None:
+            return self.model.words()[1].rpartition("/")[0]
+        return _DEBIAN if self.debian else "modules"
 
     def line(self, identifier: str) -> str:
         """The line that loads *identifier*, in the form of those that are there."""
@@ -76,7 +79,7 @@ class Loading:
         if self.guarded:
             lines = ["<IfVersion >= 2.4>", *("    " + text for text in lines), "</IfVersion>"]
         if row.kind == "mpm" or self.model is None or self.debian:
-            return self._early(lines)
+            return self._early(lines, mpm=row.kind == "mpm")
         at = self._last()
         return at, at.after(lines)
 
@@ -86,16 +89,16 @@ class Loading:
         same = [line for line in self.lines if line.file is self.model.file and not any(line.enclosing())]
         return same[-1] if same else self.model
 
-    def _early(self, lines: list[str]) -> tuple[Statement, FileEdit] | None:
-        """Before the first LoadModule line, and before what asks which MPM is there."""
+    def _early(self, lines: list[str], *, mpm: bool) -> tuple[Statement, FileEdit] | None:
+        """Before the first LoadModule line; an MPM before what asks which one is there, too."""
         for statement in top_level(self.estate):
             if statement.file.role is not Role.MAIN:
                 continue
-            if statement in self.lines or _asks_mpm(statement):
+            if statement in self.lines or (mpm and _asks_mpm(statement)):
                 outer = statement
                 while self.debian and outer.parent is not None:
                     outer = outer.parent
-                return outer, outer.before(lines)
+                return outer, above(outer, lines)
         own = main_statements(self.estate)
         roots = [statement for statement in own if statement.name == "serverroot"]
         if roots:
@@ -122,6 +125,13 @@ def loading(estate: Estate) -> Loading:
     model = models[-1] if models else None
     made = Loading(
         estate, frozenset(estate.modules), frozenset(line.words()[0] for line in new), [line for line in new if not any(line.enclosing())], model,
-        model is not None and model.file.path.endswith(".load"))
+        _is_debian(estate, model))
     estate.memo["loading"] = made
     return made
+
+
+def _is_debian(estate: Estate, model: Statement | None) -> bool:
+    """By the file that a LoadModule line stands in; without any, by the name of the main file."""
+    if model is not None:
+        return model.file.path.endswith(".load")
+    return any(statement.file.path.endswith("/apache2.conf") for statement in estate.statements[:1])

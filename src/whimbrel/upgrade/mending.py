@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
+from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.estate import Estate, Role, Statement
 from whimbrel.upgrade.model import FileEdit
 
@@ -77,6 +78,18 @@ def for_server(estate: Estate, lines: list[str]) -> tuple[Statement, FileEdit] |
     if plain:
         return plain[-1], plain[-1].after(lines)
     return own[0], own[0].before(lines)
+
+
+def above(statement: Statement, lines: list[str]) -> FileEdit:
+    """*lines* above *statement* and the comment that stands right over it, unless that is the head of the file."""
+    plain = statement.before(lines)
+    data, start = statement.file.document.bytes, statement.node.start
+    while start and data[:start].endswith(b"\n"):
+        line = data.rfind(b"\n", 0, start - 1) + 1
+        if not data[line:start].lstrip(b" \t").startswith(b"#"):
+            break
+        start = line
+    return plain if not start else FileEdit(plain.path, Edit(start, start, plain.edit.text))
 
 
 def in_server(line: Statement) -> bool:

@@ -9,7 +9,7 @@ from tests.unit.upgrade.estates import estate, fragments
 
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import for_server, in_server, is_new, main_statements, source_lines, swap, top_level
+from whimbrel.upgrade.mending import above, for_server, in_server, is_new, main_statements, source_lines, swap, top_level
 from whimbrel.upgrade.model import FileEdit, Wishes
 
 NEW = "LoadModule authz_core_module modules/mod_authz_core.so\n"
@@ -69,3 +69,14 @@ def test_the_level_of_the_server(tmp_path: Path) -> None:
                               "conf/more": "D\n"})
     assert {name: in_server(next(found.named(name, dead=True))) for name in "abcd"} == {"a": True, "b": True, "c": False, "d": True}
     assert [statement.name for statement in top_level(found)] == ["a", "<ifmodule", "<virtualhost", "include", "d"]
+
+
+@pytest.mark.parametrize(("text", "wanted"), [
+    ("A\n\n# about old\n# and more\nOld w\n", "A\n\nNEW\n# about old\n# and more\nOld w\n"),
+    ("A\n# about a\n\nOld w\n", "A\n# about a\n\nNEW\nOld w\n"),
+    ("# the file\nOld w\n", "# the file\nNEW\nOld w\n"),
+    ("Old w\n", "NEW\nOld w\n"),
+])
+def test_above_a_comment(tmp_path: Path, text: str, wanted: str) -> None:
+    found = estate(tmp_path, {"conf/httpd.conf": text})
+    assert after(found, above(next(found.named("old")), ["NEW"])) == wanted
