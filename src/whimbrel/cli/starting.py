@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -53,6 +54,8 @@ class Reading:
             raise StartError(f"{os.path.basename(self.arguments.program)}: could not read {problem.filename}: {problem.strerror}") from None
         self.configuration = configuration = new_configuration(options, ALL, self.dialect)
         self._messages = 0
+        collecting = gc.isenabled()
+        gc.disable()  # nothing of a configuration that is being read is waste
         try:
             complete(read(configuration))
             server_spec(configuration)
@@ -61,6 +64,8 @@ class Reading:
             raise
         finally:
             self.say()
+            if collecting and not self.arguments.check_only:
+                gc.enable()
         return configuration
 
     def load_to_serve(self) -> Configuration:

@@ -25,6 +25,8 @@ MAX_FOLDER_DEPTH = 20
 
 def has_wildcards(pattern: str) -> bool:
     """apr_fnmatch_test: an unescaped ``?`` or ``*``, or a ``[`` with a ``]`` later on."""
+    if "*" not in pattern and "?" not in pattern and "[" not in pattern:
+        return False
     nesting, at = False, 0
     while at < len(pattern):
         char = pattern[at]

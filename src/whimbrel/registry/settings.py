@@ -21,6 +21,7 @@ class _Unset:
 
 
 UNSET: Final[Any] = _Unset()
+MANY: Final = 200  # uses of a kind of record from which on functions of its own pay
 R = TypeVar("R")
 MergeField = Callable[[Any, Any], Any]
 
@@ -54,6 +55,46 @@ def _plan(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Callable[
     return tuple((f.name, f.metadata.get("merge"), f.metadata.get("default"), f.metadata.get("make")) for f in fields(kind))
 
 
+class _Often:
+    """`merge` and `filled` for one kind of record; ones of its own, without loops, once it has been asked for many times (thousands of hosts)."""
+
+    __slots__ = ("_count", "_kind", "filled", "merge")
+
+    def __init__(self, kind: type[Any]) -> None:
+        self._kind, self._count = kind, 0
+        self.merge: Callable[[Any, Any], Any] | None = None
+        self.filled: Callable[[Any], Any] | None = None
+
+    def count(self) -> None:
+        """It was asked for once more."""
+        self._count += 1
+        if self._count == MANY:
+            self.merge, self.filled = _written(self._kind)
+
+
+@cache
+def _often(kind: Any) -> _Often:
+    return _Often(kind)
+
+
+def _written(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
+    """The two functions as code that names every field."""
+    merging, filling = ["def merge(base, over):", " out = new(kind)"], ["def filled(record):", " out = new(kind)"]
+    names: dict[str, Any] = {"new": kind.__new__, "kind": kind, "UNSET": UNSET}
+    for number, (name, combine, default, make) in enumerate(_plan(kind)):
+        names |= {f"combine{number}": combine, f"default{number}": default, f"make{number}": make}
+        merging.append(f" high = over.{name}")
+        if combine is None:
+            merging.append(f" out.{name} = base.{name} if high is UNSET else high")
+        else:
+            merging.append(f" low = base.{name}")
+            merging.append(f" out.{name} = low if high is UNSET else high if low is UNSET else combine{number}(low, high)")
+        filling.append(f" value = record.{name}")
+        filling.append(f" out.{name} = {f'make{number}()' if make is not None else f'default{number}'} if value is UNSET else value")
+    exec("\n".join([*merging, " return out", *filling, " return out"]), names)  # the names are those of dataclass fields
+    return names["merge"], names["filled"]
+
+
 def merge(base: R, over: R) -> R:
     """A new record: *over* laid on *base*, field by field; a record's own ``laid_over(base)`` method replaces the rule."""
     own = getattr(over, "laid_over", None)
@@ -61,6 +102,11 @@ def merge(base: R, over: R) -> R:
         whole: R = own(base)
         return whole
     kind: Any = type(over)
+    often = _often(kind)
+    if often.merge is not None:
+        made: R = often.merge(base, over)
+        return made
+    often.count()
     out: R = kind.__new__(kind)
     for name, combine, _default, _make in _plan(kind):
         low, high = getattr(base, name), getattr(over, name)
@@ -75,6 +121,11 @@ def merge(base: R, over: R) -> R:
 def filled(record: R) -> R:
     """A copy with the defaults in place of UNSET: what hooks read."""
     kind: Any = type(record)
+    often = _often(kind)
+    if often.filled is not None:
+        made: R = often.filled(record)
+        return made
+    often.count()
     out: R = kind.__new__(kind)
     for name, _combine, default, make in _plan(kind):
         value = getattr(record, name)

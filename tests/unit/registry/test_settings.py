@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from whimbrel.registry.settings import UNSET, appended, filled, merge, overlaid, prepended, setting
+from whimbrel.registry.settings import MANY, UNSET, appended, filled, merge, overlaid, prepended, setting
 
 
 @dataclass(slots=True)
@@ -53,3 +54,17 @@ def test_defaults_come_last_and_are_fresh() -> None:
 def test_reading_an_unset_setting_as_a_truth_value_is_an_error() -> None:
     with pytest.raises(TypeError):
         bool(Plain().name)
+
+
+def test_many_merges_go_on_as_the_first_did() -> None:
+    @dataclass(slots=True)
+    class Often:
+        plain: Any = setting(1)
+        joined: Any = setting(make=list, merge=appended)
+
+    found = set()
+    for _ in range(MANY + 2):
+        for base, over in ((Often(2, [1]), Often()), (Often(), Often(3, [2])), (Often(2, [1]), Often(3, [2])), (Often(), Often())):
+            one, whole = merge(base, over), filled(merge(base, over))
+            found.add((repr(one.plain), repr(one.joined), whole.plain, tuple(whole.joined)))
+    assert found == {("2", "[1]", 2, (1,)), ("3", "[2]", 3, (2,)), ("3", "[1, 2]", 3, (1, 2)), ("UNSET", "UNSET", 1, ())}
