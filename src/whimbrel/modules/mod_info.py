@@ -32,6 +32,7 @@ SUBPAGES = (
     'Loaded Modules</a>, <a href="#server">Server Settings</a></tt></dt></dl><hr />'
 )
 _GET = 0
+BUFFER = 8192  # a longer page is sent before its length is known
 
 
 @dataclass(slots=True)
@@ -145,7 +146,9 @@ def make_handler(scope: Scope) -> Made:
         if r.method_number != _GET:
             return DECLINED
         r.content_type = "text/html; charset=ISO-8859-1"
-        r.write(page(r, more))
+        text = page(r, more)
+        r.chunked = len(text) > BUFFER
+        r.write(text)
         return OK
 
     return Made(handler)
