@@ -52,6 +52,7 @@ class Dialect:
     override_unset_ignores: bool = switch("C09", "without any AllowOverride .htaccess files are ignored (the upgrade guide's wording)")
     log_folders_first: bool = switch("unlisted", "the folders of all logs are looked for before anything starts")
     process_numbers_late: bool = switch("unlisted", "the numbers of processes and threads are checked together, once all is read")
+    paths_have_no_end: bool = switch("unlisted", "no $ in <DirectoryMatch> or <Directory ~> ever matches (PCRE_NOTEOL)")
     patient: bool = switch("unlisted", "TimeOut is 300 seconds unless set (2.4: 60)")
     read_limits: bool = switch("C38", "mod_reqtimeout sets times for head and body as soon as it is loaded")
     body_limit: bool = switch("unlisted", "LimitRequestBody is 1 GiB unless set")
@@ -89,7 +90,8 @@ V22 = Dialect(
     ah_codes=False, lines_22=True, contexts_22=True, limit_must_matter=False, include_needs_match=False, main_file_may_miss=True, named_groups=False,
     added_words=False, expressions=False, sections_give_paths=False, ampersand_is_match=True, keepalive_any_word=True, default_type=True,
     name_virtual_host=True, listen_22=True, options_mixed_signs=True, options_default_all=True, lenient_values=True, unknown_require_word=False,
-    override_default_all=True, override_unset_ignores=False, log_folders_first=False, process_numbers_late=False, patient=True, read_limits=False,
+    override_default_all=True, override_unset_ignores=False, log_folders_first=False, process_numbers_late=False, paths_have_no_end=True,
+    patient=True, read_limits=False,
     body_limit=False, rewrite_22=True, long_lines=False, pipes_by_shell=True,
     access_in_core=True, location_order_opens=False, authoritative_chain=True, group_by_modules=True, auth_merging=False, satisfy_any_logs=False,
     etag_inode=True, autoindex_xhtml=False, underscore_headers=True, missing_is_error=True, pages_22=True, ssi_old_parser=True, ids_by_address=True,
@@ -103,7 +105,8 @@ V24 = Dialect(
     ah_codes=True, lines_22=False, contexts_22=False, limit_must_matter=True, include_needs_match=True, main_file_may_miss=False, named_groups=True,
     added_words=True, expressions=True, sections_give_paths=True, ampersand_is_match=False, keepalive_any_word=False, default_type=False,
     name_virtual_host=False, listen_22=False, options_mixed_signs=False, options_default_all=False, lenient_values=False, unknown_require_word=True,
-    override_default_all=False, override_unset_ignores=False, log_folders_first=True, process_numbers_late=True, patient=False, read_limits=True,
+    override_default_all=False, override_unset_ignores=False, log_folders_first=True, process_numbers_late=True, paths_have_no_end=False,
+    patient=False, read_limits=True,
     body_limit=True, rewrite_22=False, long_lines=True, pipes_by_shell=False,
     access_in_core=False, location_order_opens=False, authoritative_chain=False, group_by_modules=False, auth_merging=True, satisfy_any_logs=True,
     etag_inode=False, autoindex_xhtml=True, underscore_headers=False, missing_is_error=False, pages_22=False, ssi_old_parser=False,

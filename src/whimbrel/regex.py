@@ -57,6 +57,13 @@ def _plain(pattern: str) -> bool:
 # What the PCRE 5 of 2.2 does not know: (?<name>...), (?'name'...), (?|...).
 _NOT_IN_22 = re.compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
 
+_DOLLARS = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
+
+
+def without_end(pattern: str) -> str:
+    """*pattern* as it matches under PCRE_NOTEOL: no ``$`` ever does."""
+    return _DOLLARS.sub(lambda found: "(?!)" if found[0] == "$" else found[0], pattern)
+
 
 @lru_cache(maxsize=4096)
 def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:

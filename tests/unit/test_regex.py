@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from whimbrel.regex import RegexError, compile_regex
+from whimbrel.regex import RegexError, compile_regex, without_end
 
 
 @pytest.mark.parametrize(("pattern", "subject", "new", "old"), [
@@ -39,3 +39,12 @@ def test_long_and_short_texts_match_alike() -> None:
     for size in (3, 5000):
         found = regex.search(f"/a/{'b' * size}/c")
         assert found is not None and found.groups() == ("a", "b" * size, "c")
+
+
+@pytest.mark.parametrize(("pattern", "text", "matches"), [
+    ("app$", "/w/app", False), ("app", "/w/app", True), (r"a\$", "/a$", True), ("[$]", "/a$", True), ("[]$]", "/a$", True), (r"\Qa$\E", "/a$", True),
+    (r"app\z", "/w/app", True), ("(b$|app)", "/w/app", True),
+])
+def test_without_end_no_dollar_matches(pattern: str, text: str, matches: bool) -> None:
+    """PCRE_NOTEOL (pcreapi(3))."""
+    assert (compile_regex(without_end(pattern)).search(text) is not None) == matches

@@ -18,6 +18,7 @@ from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Vers
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Not, check_context
+from whimbrel.regex import without_end
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.expressions import read_condition
@@ -51,6 +52,12 @@ def _set_regex(section: Section, state: CommandState, pattern: str) -> None:
     section.pattern, section.regex = pattern, state.regex(pattern)
 
 
+def _set_folders(section: Section, state: CommandState, pattern: str) -> None:
+    """An expression over whole paths, whose end 2.2 takes for no end of a line."""
+    state.regex(pattern)  # what is wrong with it is said of the text as it stands
+    _set_regex(section, state, without_end(pattern) if state.dialect.paths_have_no_end else pattern)
+
+
 def set_directory(command: Command, _none: None, words: list[str]) -> None:
     """<Directory>: a path made canonical and ending in a slash, or ``~`` and an expression."""
     state = state_of(command)
@@ -59,7 +66,7 @@ def set_directory(command: Command, _none: None, words: list[str]) -> None:
     section = _section(SectionKind.DIRECTORY, state)
     if path == "~":
         path, rest = getword(rest)
-        _set_regex(section, state, path)
+        _set_folders(section, state, path)
     elif path != "/":
         path = root_relative(working_directory(), path).rstrip("/") + "/"
     _finish_directory(command, section, path, rest)
@@ -73,7 +80,7 @@ def set_directory_match(command: Command, _none: None, words: list[str]) -> None
     if pattern == "~":
         pattern, rest = getword(rest)
     section = _section(SectionKind.DIRECTORY_MATCH, state)
-    _set_regex(section, state, pattern)
+    _set_folders(section, state, pattern)
     _finish_directory(command, section, pattern, rest)
 
 
