@@ -18,7 +18,7 @@ ALL: Final = ("Indexes", "Includes", "FollowSymLinks", "ExecCGI")
 def check(estate: Estate) -> Iterator[Finding]:
     """Every line that 2.4 refuses and 2.2 took."""
     for line in estate.named("options"):
-        words = line.words()
+        words = [word for word in line.words() if word]
         known = [word.lstrip("+-").lower() for word in words]
         if words and accepted(words) is False and all(word in (*NAMES, "all", "none", "runscripts") for word in known):
             text = as_22_took(words)

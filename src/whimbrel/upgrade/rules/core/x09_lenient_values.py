@@ -38,10 +38,13 @@ def _finding(estate: Estate, line: Statement, wanted: str) -> Finding:
 
 # values ------------------------------------------------------------------------------------------
 def _seconds(text: str) -> str | None:
-    """KeepAliveTimeout: 2.2 took the digits at the beginning as seconds, whatever followed, and nothing as 0."""
+    """KeepAliveTimeout: 2.2 took the digits at the beginning as seconds, whatever followed, nothing as 0; below 0 it waited
+    for ever."""
     word = text.strip('"')
     if re.fullmatch("[0-9]+", word) or " " in word or not word:
         return None
+    if re.match("-0*[1-9]", word):
+        return "86400"
     digits = re.match(r"\+?([0-9]+)", word)
     return digits[1] if digits else "0"
 
