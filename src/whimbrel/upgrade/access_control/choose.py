@@ -56,8 +56,9 @@ class Solver:
     """One estate's chains, and the decisions about them."""
 
     def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
-                 readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False) -> None:
-        self.fixed = _joined({unit for unit in units if unit.carried}, chains)
+                 readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
+                 carried: bool = False) -> None:
+        self.fixed = frozenset(units) if carried else _carried(units, chains)
         self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed], compat_first
         self.chains = [chain for chain in chains if not self.fixed.intersection(chain.units)]
         self.nested: dict[Unit, list[Unit]] = {}
@@ -361,8 +362,14 @@ class Solver:
                                    any(says(lines, {"authdbmgroupfile"}) for lines in chain))
 
 
-def _joined(carried: set[Unit], chains: Sequence[Chain]) -> frozenset[Unit]:
-    """The sections that are of 2.4 already, and all that meet them: what belongs together was carried together."""
+def _carried(units: Sequence[Unit], chains: Sequence[Chain]) -> frozenset[Unit]:
+    """The sections that are of 2.4 already, and all that meet them: what belongs together was carried together.
+
+    Words of 2.4 in a text that is for the most part of 2.2 are words that 2.2 didn't know: they only count together with containers and branches.
+    """
+    carried = {unit for unit in units if unit.carried}
+    if len(carried) < sum(says(lines_of(unit.lines), RECORD | {"satisfy"}) for unit in units if unit not in carried):
+        return frozenset(unit for unit in carried if unit.surely_carried)
     before = -1
     while len(carried) != before:
         before = len(carried)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from whimbrel.access.decision import Counterexample
 from whimbrel.octets import raw
@@ -71,6 +72,17 @@ def _is_there(path: str) -> bool:
     return any(os.path.isfile(raw(path + ending)) for ending in ("", ".pag", ".db"))
 
 
+CARRIED: Final = "access control is carried"
+"""In `told`: edits were made, and what is read now is what they made."""
+
+
+def told(estate: Estate) -> dict[object, object]:
+    """What outlives edits."""
+    found = estate.memo.setdefault("told", {})
+    assert isinstance(found, dict)
+    return found
+
+
 def control(estate: Estate) -> Control:
     """Everything about access control; the first call works it out."""
     known = estate.memo.get("access control")
@@ -78,7 +90,8 @@ def control(estate: Estate) -> Control:
         return known
     found = find(estate)
     every = chains(estate, found)
-    solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT)
+    solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT,
+                    carried=CARRIED in told(estate))
     made = Control(found, every, solver, solver.solve())
     estate.memo["access control"] = made
     return made

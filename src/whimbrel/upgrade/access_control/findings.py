@@ -11,7 +11,7 @@ from whimbrel.errors import Place
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written
-from whimbrel.upgrade.access_control.control import Control, control
+from whimbrel.upgrade.access_control.control import CARRIED, Control, control, told
 from whimbrel.upgrade.access_control.native import BROKEN
 from whimbrel.upgrade.access_control.sections import Unit
 from whimbrel.upgrade.access_control.split import Form, Lines
@@ -28,18 +28,19 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
     made = control(estate)
     if number == "C16":
         yield from _alias(made)
-    told = estate.memo.setdefault("told", {})
-    assert isinstance(told, dict)
+    known = told(estate)
     for unit in made.written:
         if row(estate, made, unit) == number:
             found = finding(estate, made, unit, number)
             if found is not None:
-                if found.needs_review and not found.edits:
-                    told[_key(unit)] = found
+                if found.edits:
+                    known[CARRIED] = True
+                else:
+                    known[_key(unit)] = found
                 yield found
     for unit in made.solver.fixed:
-        earlier = told.get(_key(unit))
-        if earlier is not None and earlier.rule == number:
+        earlier = known.get(_key(unit))
+        if isinstance(earlier, Finding) and earlier.rule == number:
             yield replace(earlier, place=unit.place)  # what stands around it was mended since
 
 

@@ -72,6 +72,11 @@ class Unit:
         return bool(self.branch) or any(is_new(line) for line in lines_of(self.lines))
 
     @property
+    def surely_carried(self) -> bool:
+        """Whether that shows by more than words after Require."""
+        return bool(self.branch) or any(is_new(line, words=False) for line in lines_of(self.lines))
+
+    @property
     def new_lines(self) -> list[Statement]:
         """What 2.4 executes of it as it stands."""
         return [line for line in (*self.lines, *self.branch) if line.in_24 is not False]
@@ -102,13 +107,13 @@ _NEW_WORDS: Final = frozenset({"all", "ip", "host", "env", "method", "expr", "lo
 _NEW_NAMES: Final = frozenset({"requireall", "requireany", "requirenone", "authmerging"})
 
 
-def is_new(line: Line) -> bool:
-    """Whether the line, or one in it, has a meaning in 2.4 alone."""
+def is_new(line: Line, *, words: bool = True) -> bool:
+    """Whether the line, or one in it, has a meaning in 2.4 alone; without *words* by the names of directives."""
     if line.name in _NEW_NAMES:
         return True
     if line.name == "require":
-        return line.args.partition(" ")[0].lower() in _NEW_WORDS
-    return any(is_new(child) for child in line.children)
+        return words and line.args.partition(" ")[0].lower() in _NEW_WORDS
+    return any(is_new(child, words=words) for child in line.children)
 
 
 def lines_of(statements: Iterable[Statement]) -> tuple[Line, ...]:
