@@ -7,6 +7,7 @@ at once.  What one turn of the loop logs goes out together at its end.
 from __future__ import annotations
 
 import os
+import re
 import select
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from whimbrel.config.model import LogSink
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
 from whimbrel.octets import raw
+from whimbrel.request.log import LEVELS
 from whimbrel.server.pipes import LogProgram
 from whimbrel.server.words import cause, coded, not_opened
 
@@ -23,6 +25,7 @@ ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and htt
 MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before lines are dropped (disk) or the worker waits too (program)
 RETRY: Final = 0.5               # seconds until what could not be written is tried again
 LAST_WAIT: Final = 3.0           # seconds that the end of a worker waits for a slow program
+_DATED: Final = re.compile(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )")
 
 
 class Output:
@@ -75,7 +78,7 @@ def _shortened(lines: bytes) -> bytes:
 
 
 class Syslog(Output):
-    """The system's log."""
+    """The system's log: it has its own times, and gets the level of each line as priority."""
 
     def __init__(self) -> None:
         super().__init__(-1)
@@ -83,8 +86,10 @@ class Syslog(Output):
     def _write(self, pieces: list[bytes]) -> list[bytes]:
         import syslog
 
-        for line in b"".join(pieces).decode("latin-1").splitlines():
-            syslog.syslog(syslog.LOG_ERR, line)
+        for line in b"".join(pieces).decode("latin-1").split("\n")[:-1]:
+            found = _DATED.match(line)
+            level = LEVELS.get(found["level"], syslog.LOG_DEBUG) if found is not None else syslog.LOG_ERR
+            syslog.syslog(min(level, syslog.LOG_DEBUG), line[found.start("text"):] if found is not None else line)
         return []
 
 

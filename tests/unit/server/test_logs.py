@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import syslog
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from whimbrel.config.model import LogSink
 from whimbrel.dialect import V22, V24
 from whimbrel.errors import StartError
-from whimbrel.server.logs import MAX_WAITING, Logs, Output, grouped
+from whimbrel.server.logs import MAX_WAITING, Logs, Output, Syslog, grouped
 
 
 # logs ---------------------------------------------------------------------------------------------
@@ -153,3 +154,25 @@ def test_the_end_waits_for_a_slow_program_only_so_long() -> None:
     assert 0.15 < time.monotonic() - begun < 3
     assert output.blocked
     os.close(read_end)
+
+
+def test_syslog_gets_levels_as_priorities_and_no_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As httpd: the system's log dates its lines itself."""
+    told: list[tuple[int, str]] = []
+    monkeypatch.setattr(syslog, "syslog", lambda priority, line: told.append((priority, line)))
+    output = Syslog()
+    for line in ("[Sat Nov 21 15:32:16.298286 2026] [core:notice] [pid 7:tid 7] AH00094: Command line: 'x'", "[Sat Nov 21 15:32:16 2026] [crit] c",
+                 "[Sat Nov 21 15:32:16.298286 2026] [rewrite:trace3] [pid 7:tid 7] t", "AH00016: Configuration Failed"):
+        output.add(line.encode() + b"\n")
+    output.flush()
+    assert told == [(syslog.LOG_NOTICE, "[core:notice] [pid 7:tid 7] AH00094: Command line: 'x'"), (syslog.LOG_CRIT, "[crit] c"),
+                    (syslog.LOG_DEBUG, "[rewrite:trace3] [pid 7:tid 7] t"), (syslog.LOG_ERR, "AH00016: Configuration Failed")]
+
+
+def test_the_facility_and_tag_of_syslog(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(syslog, "openlog", lambda *words: told.append(words))
+    Logs(V24, "program").open_error_log(LogSink("local3:site", syslog=True))
+    assert told == [("site", syslog.LOG_PID, syslog.LOG_LOCAL3)]
+    with pytest.raises(StartError, match="AH10036"):
+        Logs(V24, "program").open_error_log(LogSink("nosuch", syslog=True))
