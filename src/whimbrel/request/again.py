@@ -24,11 +24,6 @@ class Again(Answer):
         """See Answer.begun."""
         return self._now
 
-    @property
-    def begun(self) -> float:
-        """See Answer.begun."""
-        return self._now
-
     def head(self, date: bytes) -> bytes:
         """See Answer.head."""
         return self._kept.fields(self._connection, date, self._now)

@@ -58,8 +58,7 @@ class KeptAnswers:
         if len(body) > MAX_BODY:
             return
         file = next((part for part in answer.parts if isinstance(part, FilePart)), None)
-        lines = tuple((w.sink, *w.frozen(r)) for w in writers if w.applies(r))
-        kept, connection = Kept(answer, head, body, lines, file), r.connection
+        kept, connection = Kept(answer, head, body, tuple(w for w in writers if w.applies(r)), file), r.connection
         if kept.weight <= MAX_WEIGHT:
             self.book(connection.local_ip, connection.local_port).put(kept, head, r.headers_in, _told(writers))
 

@@ -57,6 +57,8 @@ class Kept:
     hold (its head says that the connection stays open).  *steady*: within one second all its uses by one client have the same log lines, those
     whose heads are *head* to the byte.
 
+    *logs* are the access logs that tell of it, until its first use makes *writers* of them.
+
     The body is *body*, or all of *file*, whose mark is *stamp*, or what *remade* makes for each use.
 
     *weight* is about what it takes in memory, in bytes.
@@ -67,12 +69,12 @@ class Kept:
 
     __slots__ = (
         "adders", "after", "before", "body", "checked", "client", "chunked", "close", "data", "date", "events", "file", "head", "head_size", "limit",
-        "line_client", "line_second", "lines", "moved", "moving", "notes", "payload", "recent", "recent_second", "remade", "request", "size", "slot",
-        "stamp", "steady", "turn", "weight", "writers",
+        "line_client", "line_second", "lines", "logs", "moved", "moving", "notes", "payload", "recent", "recent_second", "remade", "request", "size",
+        "slot", "stamp", "steady", "turn", "weight", "writers",
     )
 
     def __init__(
-        self, answer: Answer, head: Head, body: bytes, writers: tuple[tuple[LogSink, Callable[[Any], bytes], bool], ...],
+        self, answer: Answer, head: Head, body: bytes, logs: tuple[Any, ...],
         file: FilePart | None = None,
     ) -> None:
         r = answer.request
@@ -90,11 +92,12 @@ class Kept:
         self.client = r.connection.client_ip if r.files.client else None
         self.limit = (r.server_conf(CoreServer).max_keep_alive if not answer.close else 0) or 1 << 60
         self.notes: tuple[Dependency, ...] = tuple((path, follow, known) for (path, follow), known in r.files.notes.items())
-        self.writers = tuple((sink, line) for sink, line, _steady in writers)
+        self.logs: tuple[Any, ...] | None = logs
+        self.writers: tuple[tuple[LogSink, Callable[[Any], bytes]], ...] = ()
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
         self.weight = len(body) + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
-        self.steady = not self.events and file is None and self.remade is None and all(steady for _sink, _line, steady in writers)
+        self.steady = not self.events and file is None and self.remade is None
         self.turn = self.checked = -1
         self.date = self.data = self.moved = b""
         self.line_client, self.line_second = "", 0
@@ -111,7 +114,16 @@ class Kept:
             if not still_holds(self.notes):
                 return False
             self.checked = turn
+        if self.logs is not None:
+            self._prepare(self.logs)
         return self.remade is None or self._made(self.remade, connection)
+
+    def _prepare(self, logs: tuple[Any, ...]) -> None:
+        """Before the first use: make the writers of access-log lines, which most answers to questions that never come again need not have."""
+        made = [(log.sink, *log.frozen(self.request)) for log in logs]
+        self.writers = tuple((sink, line) for sink, line, _steady in made)
+        self.steady = self.steady and all(steady for _sink, _line, steady in made)
+        self.logs = None
 
     def _framed(self, body: bytes) -> bytes:
         return chunk(body) + LAST_CHUNK if self.chunked else body

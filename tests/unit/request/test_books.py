@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import random
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import V24
 from whimbrel.modules import ALL
+from whimbrel.request import books, raw_head
+from whimbrel.request import kept as kept_answers
 from whimbrel.request.books import MAX_ENTRIES
 from whimbrel.request.engine import Engine
 from whimbrel.request.raw_head import RawHead
@@ -182,3 +186,36 @@ def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
     for number in itertools.islice(itertools.count(), 3 * MAX_ENTRIES):
         serving.alike(connection, RawHead(b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\nCookie: n=%d\r\n\r\n" % number))
     assert serving.quick(connection, first) is not None
+
+
+def entries(serving: Engine) -> int:
+    """How many things the one book holds."""
+    book = serving.kept.book("127.0.0.1", 8080)
+    levels = (book.exact, book._old_exact, book._young, book._old)
+    kepts = [kept for level in levels for kept in level.values()]
+    fields = list(book._sets.values())
+    return sum(map(len, (*levels, book._lines, book._sets, book._seen))) + sum(len(k.recent) for k in kepts) + sum(len(f._known) for f in fields)
+
+
+def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((books, "MAX_ENTRIES"), (books, "MAX_LINES"), (books, "MAX_SETS"), (raw_head, "MAX_KNOWN"), (kept_answers, "MAX_RECENT")):
+        monkeypatch.setattr(module, name, 20)
+    serving, client = engine(root), None
+    numbers, sizes, blocks = random.Random(9), [], []
+    for count in range(1800):
+        if count % 50 == 0:
+            client = Client(serving, Connection("127.0.0.1", 1000 + count, "127.0.0.1", 8080))
+        lines = [field.replace("light", str(count)) for field in numbers.sample(FIELDS[1:24], 3)] + [f"X-{count}: {count}", f"Cookie: c={count}"]
+        path = numbers.choice(PATHS) + numbers.choice(("", f"?{count}"))
+        head = f"GET {path} HTTP/1.1\r\nHost: h{count % 3}\r\nUser-Agent: a{count}\r\n" + "".join(f"{line}\r\n" for line in lines) + "\r\n"
+        assert client is not None
+        client.send(head.encode())
+        client.closed, client.buffer = False, b""
+        for lines_of in serving.runtime.logs.values():
+            lines_of.clear()
+        if count % 300 == 299:
+            gc.collect()
+            sizes.append(entries(serving))
+            blocks.append(sys.getallocatedblocks())
+    assert max(sizes) < 20 * (7 + 4 * 20 + 20)
+    assert max(blocks[3:]) < min(blocks[1:3]) * 1.1 + 20_000
