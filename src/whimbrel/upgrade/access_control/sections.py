@@ -125,8 +125,15 @@ def line_of(statement: Statement) -> Line:
     """One statement; a container with what it holds that matters."""
     inner = tuple(line_of(child) for child in opened(statement.children) if relevant(child)) if statement.is_section else ()
     name = statement.name.removeprefix("<")
-    args = _COMMENT.sub("", statement.args) if name in ("allow", "deny") else statement.args
+    args = _without_hashes(statement.args) if name in ("allow", "deny") else statement.args
     return Line(name, args.strip(), statement.place, inner)
+
+
+def _without_hashes(args: str) -> str:
+    """The words of Allow or Deny without a comment and without names that hold a ``#``, which 2.4 refuses and no client has."""
+    first, *others = _COMMENT.sub("", args).split() or [""]
+    left = [word for word in others if "#" not in word or word.lower().startswith("env=")]
+    return args if len(left) == len(others) and "#" not in args else " ".join([first, *(left or ["host.invalid"])])
 
 
 def relevant(statement: Statement) -> bool:
