@@ -69,6 +69,7 @@ class Dialect:
     satisfy_any_logs: bool = switch("X13", "Satisfy Any logs denials of requests that end in 200")
 
     # answers
+    header_edits_type: bool = switch("unlisted", "Header edit changes the Content-Type too")
     etag_inode: bool = switch("C11", "the ETag of a file begins with its inode")
     autoindex_xhtml: bool = switch("C25", "titles of .xhtml files are shown")
     underscore_headers: bool = switch("X17", "headers with an underscore reach programs")
@@ -94,8 +95,8 @@ V22 = Dialect(
     patient=True, read_limits=False,
     body_limit=False, rewrite_22=True, long_lines=False, pipes_by_shell=True,
     access_in_core=True, location_order_opens=False, authoritative_chain=True, group_by_modules=True, auth_merging=False, satisfy_any_logs=False,
-    etag_inode=True, autoindex_xhtml=False, underscore_headers=True, missing_is_error=True, pages_22=True, ssi_old_parser=True, ids_by_address=True,
-    user_dot_refused=False, leading_dots_belong=False, merge_slashes=False,
+    header_edits_type=False, etag_inode=True, autoindex_xhtml=False, underscore_headers=True, missing_is_error=True, pages_22=True,
+    ssi_old_parser=True, ids_by_address=True, user_dot_refused=False, leading_dots_belong=False, merge_slashes=False,
     error_page_doctype="<!DOCTYPE HTML PUBLIC \"-//IETF//DTD HTML 2.0//EN\">", reasons_22=True,
     strict_host=False, ranges_joined=False,
 )
@@ -109,8 +110,8 @@ V24 = Dialect(
     patient=False, read_limits=True,
     body_limit=True, rewrite_22=False, long_lines=True, pipes_by_shell=False,
     access_in_core=False, location_order_opens=False, authoritative_chain=False, group_by_modules=False, auth_merging=True, satisfy_any_logs=True,
-    etag_inode=False, autoindex_xhtml=True, underscore_headers=False, missing_is_error=False, pages_22=False, ssi_old_parser=False,
-    ids_by_address=False, user_dot_refused=True, leading_dots_belong=True, merge_slashes=True,
+    header_edits_type=True, etag_inode=False, autoindex_xhtml=True, underscore_headers=False, missing_is_error=False, pages_22=False,
+    ssi_old_parser=False, ids_by_address=False, user_dot_refused=True, leading_dots_belong=True, merge_slashes=True,
     error_page_doctype="<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \"http://www.w3.org/TR/html4/strict.dtd\">",
     reasons_22=False, strict_host=True, ranges_joined=True,
 )

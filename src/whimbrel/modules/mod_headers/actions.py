@@ -90,8 +90,8 @@ def _edited(line: Line, value: str, r: Any) -> str:
 
 
 def _edit(line: Line, headers: Headers, r: Any) -> None:
-    """Every value of the header, which then stands at the end; the content type has a place of its own."""
-    if _is_type(line) and r.content_type:
+    """Every value of the header, which then stands at the end; the content type has a place of its own, where 2.2 does not look."""
+    if line.edits_type and _is_type(line) and r.content_type:
         r.content_type = _edited(line, r.content_type, r)
     values = [_edited(line, value, r) for value in headers.get_all(line.header)]
     if values:

@@ -38,6 +38,7 @@ class Line:
     early: bool = False
     timed: bool = False
     ampersand: bool = False
+    edits_type: bool = True
     test: Condition | None = None
 
 
@@ -157,7 +158,8 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
     condition, early = ("", False) if test is not None else _clause(cmd, clause)
     source = replacement if regex is not None else value
     items, timed = _value(cmd, source or "")
-    return Line(action, name.partition(":")[0], items, regex, condition, early, timed, cmd.dialect.ampersand_is_match, test)
+    dialect = cmd.dialect
+    return Line(action, name.partition(":")[0], items, regex, condition, early, timed, dialect.ampersand_is_match, dialect.header_edits_type, test)
 
 
 def _sorted_words(action: str, words: list[str | None], for_answer: bool) -> tuple[str | None, str | None, str | None]:

@@ -96,3 +96,10 @@ def test_an_empty_match_ends_the_editing(tmp_path: Path) -> None:
     """Where httpd never comes back."""
     fine, _absent = both(tmp_path, 'Header edit* ETag "[a-f]*" <$0>')
     assert fine.get("ETag") == f"<>{TAG}"
+
+
+def test_edit_of_22_leaves_the_content_type_alone(tmp_path: Path) -> None:
+    """Recorded of 2.2.34: ``Header edit Content-Type plain html`` beside the same of other fields."""
+    serving = engine(tmp_path, "Header set X-A plain\nHeader edit X-A plain html\nHeader edit Content-Type plain html", {"htdocs/a.txt": "x"}, "2.2")
+    fine = ask(serving, "/a.txt")
+    assert (fine.get("X-A"), fine.get("Content-Type")) == ("html", "text/plain")
