@@ -59,6 +59,7 @@ class Master:
         self.old_logs: list[Logs] = []
         self.life = Life(time.time(), time.time(), built=options.built)
         self._told: list[int] = []
+        self._imported: set[str] = set()
         self.wanted = 1
         self.notifier = systemd.Notifier(os.environ)
 
@@ -122,6 +123,7 @@ class Master:
         """Be the server's parent until the end; the exit status."""
         self.generation.runtime.born()
         privileges.raise_limits()
+        self._import()  # now, since nothing slow should lie between the first line of the log and the last
         temporary = self._pid_file()
         if temporary is None:
             return 1
@@ -177,10 +179,14 @@ class Master:
         if number != signal.SIGCHLD:
             self._told.append(number)
 
+    def _import(self) -> None:
+        """Read all that workers may want to read later: they may be in a chroot, out of descriptors, or without the right to."""
+        privileges.import_everything(self._imported)
+        source_of("core", "", "")
+
     def _settle(self) -> None:
         """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
-        privileges.import_everything()
-        source_of("core", "", "")  # its table is read now: a worker may be in a chroot, or out of descriptors, when it has to log
+        self._import()
         gc.unfreeze()
         gc.collect()
         gc.freeze()

@@ -38,11 +38,14 @@ imports_of: Final = {
 }
 
 
-def import_everything() -> None:
-    """Import what a worker may need: the names above, and whatever a function of a loaded module of ours imports when it is called."""
+def import_everything(done: set[str] | None = None) -> None:
+    """Import what a worker may need: the names above, and whatever a function of a loaded module of ours imports when it is called.
+
+    *done* are modules that were looked at before; it grows.
+    """
     for name in worker_imports:
         import_module(name)
-    done: set[str] = set()
+    done = set() if done is None else done
     while fresh := {name for name in sys.modules if name.startswith("whimbrel.")} - done:
         done |= fresh
         for module in fresh:
