@@ -1,0 +1,42 @@
+"""The worker's clock: Date fields follow a clock that is set, deadlines don't."""
+
+from __future__ import annotations
+
+import pytest
+
+from whimbrel.server import service
+from whimbrel.server.service import Service
+
+
+def test_dates_follow_a_clock_that_jumps_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Service.__new__(Service)
+    one.second, one.date = 0.0, b""
+    dates = []
+    for now in (1_600_000_000.5, 1_600_003_600.25, 1_600_000_000.75, 86_400.0):
+        monkeypatch.setattr(service, "time", lambda moment=now: moment)
+        dates.append(one.date_field())
+    assert dates == [b"Sun, 13 Sep 2020 12:26:40 GMT", b"Sun, 13 Sep 2020 13:26:40 GMT", b"Sun, 13 Sep 2020 12:26:40 GMT",
+                     b"Fri, 02 Jan 1970 00:00:00 GMT"]
+
+
+def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loop:
+        def call_later(self, seconds: float, call: object) -> None:
+            self.asked = seconds
+
+    class Connection:
+        expired = 0
+        deadline = 500.0
+
+        def expire(self) -> None:
+            self.expired += 1
+
+    one, connection = Service.__new__(Service), Connection()
+    one.period, one.connections, one.loop, one.on_tick = 1.0, {connection}, Loop(), lambda: None  # type: ignore[arg-type,assignment]
+    monkeypatch.setattr(service, "time", lambda: 4e9)
+    monkeypatch.setattr(service, "monotonic", lambda: 400.0)
+    one._tick()
+    assert connection.expired == 0
+    monkeypatch.setattr(service, "monotonic", lambda: 502.0)
+    one._tick()
+    assert connection.expired == 1
