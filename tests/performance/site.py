@@ -86,6 +86,9 @@ DocumentRoot "{root}/htdocs"
 CustomLog "{root}/access_log" "%h %l %u %t \\"%r\\" %>s %b"
 MaxKeepAliveRequests 0
 Protocols h2c http/1.1
+<Directory "/">
+    AllowOverride None
+</Directory>
 <Directory "{root}/htdocs">
     Require all granted
     Options +Indexes +Includes +FollowSymLinks

@@ -6,6 +6,7 @@ do with every cookie, find the same answer.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from whimbrel.config.core import CoreServer
@@ -167,6 +168,7 @@ class Book:
         self.exact[head] = kept
 
 
+@lru_cache(maxsize=256)
 def _told(writers: tuple[Any, ...]) -> frozenset[str]:
     """The request fields, in lower case, that these access logs tell."""
     return frozenset(name for writer in writers for name in writer.fields)

@@ -183,14 +183,22 @@ def _body_bytes(view: Any) -> str:
     return str(count) if count else "-"
 
 
+def _step(item: Piece) -> tuple[Piece, ItemFn | None, str, bool]:
+    """A piece of a line as it is made: with its function, where that has nothing more to ask."""
+    if isinstance(item, str) or item.statuses or (item.fn is request_time and not item.argument):
+        return item, None, "", False
+    return item, item.fn, item.argument, item.original
+
+
 class LogWriter:
     """One access log of a server: where its lines go, and how they are made."""
 
-    __slots__ = ("_second", "condition", "items", "sink")
+    __slots__ = ("_second", "_steps", "condition", "items", "sink")
 
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
         self._second = SecondText()
+        self._steps = tuple(_step(item) for item in items)
 
     @property
     def fields(self) -> frozenset[str]:
@@ -210,7 +218,13 @@ class LogWriter:
     def line(self, r: Any) -> bytes:
         """The line for a request whose answer is out, with its end."""
         original, final = first_request(r), last_request(r)
-        out = [self._piece(item, original, final) for item in self.items]
+        out = []
+        for item, fn, argument, of_original in self._steps:
+            if fn is None:
+                out.append(item if isinstance(item, str) else self._piece(item, original, final))
+            else:
+                found = fn(original if of_original else final, argument)
+                out.append("-" if found is None else found)
         return f"{''.join(out)}\n".encode("latin-1")
 
     def _piece(self, item: Piece, original: Any, final: Any) -> str:
