@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from stat import S_ISDIR, S_ISREG
+from stat import S_ISCHR, S_ISDIR, S_ISREG
 from typing import Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
@@ -216,11 +216,11 @@ def _send(r: Request) -> Answer:
 
 
 def _open(r: Request) -> int | None:
-    """A descriptor of the file; None for what can't be opened, and for pipes and devices, which would make us wait."""
-    if r.info is None or r.filename is None or not S_ISREG(r.info.st_mode):
+    """A descriptor of the file; None for what can't be opened, and for pipes, which would make us wait.  A device is as empty as its size says."""
+    if r.info is None or r.filename is None or not (S_ISREG(r.info.st_mode) or S_ISCHR(r.info.st_mode)):
         return None
     try:
-        return os.open(raw(r.filename), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        return os.open(raw(r.filename), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:
         return None
 

@@ -153,3 +153,11 @@ def test_the_future_is_no_last_modified(tmp_path: Path) -> None:
 )
 def test_joined(path: str, expected: str | None) -> None:
     assert joined("/r", path) == expected
+
+
+def test_a_device_is_served_as_the_empty_file_that_its_size_makes_it(tmp_path: Path) -> None:
+    """As recorded of both versions for a link to /dev/null; what /dev/zero would give is not asked for either."""
+    serving = engine(tmp_path, "", FILES)
+    (tmp_path / "htdocs/dev").symlink_to("/dev/zero")
+    reply = ask(serving, "/dev")
+    assert (reply.status, reply.get("Content-Length")) == (200, "0")
