@@ -9,7 +9,7 @@ from whimbrel.http.url import escape_html
 from whimbrel.modules.cgi_environment import overlap
 from whimbrel.modules.mod_include import conditions, including
 from whimbrel.modules.mod_include.document import Element
-from whimbrel.modules.mod_include.page import LAZY, Page
+from whimbrel.modules.mod_include.page import Page
 from whimbrel.modules.mod_include.texts import (
     DECODINGS,
     ENCODINGS,
@@ -20,6 +20,7 @@ from whimbrel.modules.mod_include.texts import (
     formatted_size,
     formatted_time,
 )
+from whimbrel.modules.mod_include.variables import LAZY
 
 Handler = Callable[[Page, Element], Any]
 

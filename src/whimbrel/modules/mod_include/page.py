@@ -16,19 +16,11 @@ from whimbrel.modules.cgi_environment import add_cgi_vars, add_common_vars, over
 from whimbrel.modules.mod_include.document import Element, Fault, Piece
 from whimbrel.modules.mod_include.settings import IncludeFolder
 from whimbrel.modules.mod_include.texts import escape_shell, formatted_time
-from whimbrel.modules.mod_include.variables import Clock, Variables
+from whimbrel.modules.mod_include.variables import LATER, LAZY, Clock, Variables
 from whimbrel.octets import raw
 from whimbrel.regex import Found, Regex
 from whimbrel.request.drive import drive
 
-
-class _Lazy(str):
-    """The value of a variable that is worked out when it is asked for; programs get it empty."""
-
-    __slots__ = ()
-
-
-LAZY: Final = _Lazy("")
 NESTED: Final = "include-document"  # the note of a sub-request whose document is a part of its parent's
 _VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)
 _FAULTS: Final = {
@@ -144,7 +136,7 @@ class Page:
 
     def _own(self) -> dict[str, str]:
         r = self.r
-        own: dict[str, str] = {**dict.fromkeys(("DATE_LOCAL", "DATE_GMT", "LAST_MODIFIED"), LAZY), "DOCUMENT_URI": r.uri}
+        own: dict[str, str] = {**dict.fromkeys(LATER[:3], LAZY), "DOCUMENT_URI": r.uri}
         if not self.old:
             own["DOCUMENT_ARGS"] = r.args or ""
         if r.path_info:

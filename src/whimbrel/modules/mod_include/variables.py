@@ -23,6 +23,16 @@ _FIELDS: Final = frozenset(("CONTENT_TYPE", "CONTENT_LENGTH"))
 _OUTSIDE: Final = frozenset(("REMOTE_PORT", "REMOTE_HOST", "H2_STREAM_ID", "H2_STREAM_TAG"))
 
 
+class _Lazy(str):
+    """The value of a variable that is worked out when it is asked for; programs get it empty."""
+
+    __slots__ = ()
+
+
+LAZY: Final = _Lazy("")
+LATER: Final = ("DATE_LOCAL", "DATE_GMT", "LAST_MODIFIED", "USER_NAME")  # those that `fill` brings as LAZY
+
+
 class Clock(str):
     """A text made of the present time: whoever reads it depends on that."""
 
@@ -55,6 +65,8 @@ class Variables(dict[str, str]):
         return self._names.get(upper)
 
     def get(self, name: str, default: Any = None) -> Any:
+        if self._fill is not None and name.upper() in LATER:
+            return LAZY
         spelled = self._spelled(name)
         value = None if spelled is None else dict.__getitem__(self, spelled)
         self._note(name.upper(), value)
