@@ -14,7 +14,7 @@ from whimbrel.upgrade.rules.core.x01_mixed_options import NAMES
 
 REMOVE: Final = "remove the line"
 TOKENS: Final = frozenset({"full", "os", "min", "minimal", "major", "minor", "prod", "productonly"})
-LISTS: Final = frozenset({"ITERATE", "ITERATE2"})
+LISTS: Final = frozenset({"ITERATE"})
 MOST: Final = {"NO_ARGS": 0, "FLAG": 1, "TAKE1": 1, "TAKE12": 2, "TAKE2": 2, "TAKE23": 3, "TAKE3": 3, "TAKE13": 3, "TAKE123": 3}
 
 

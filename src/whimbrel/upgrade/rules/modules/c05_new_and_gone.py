@@ -26,6 +26,9 @@ def check(estate: Estate) -> Iterator[Finding]:
         if name in GONE:
             yield Finding("C05", line.place, f"mod_{name.removesuffix('_module')} is gone: {GONE[name]}", "remove the line", Risk.BREAKS,
                           Safety.SAFE, swap(estate, line))
+    for line in estate.named("example"):
+        yield Finding("C05", line.place, "Example was mod_example's, an example for programmers that did nothing", "remove the line", Risk.BREAKS,
+                      Safety.SAFE, swap(estate, line))
     yield from of_rule(estate, "C05")
 
 
