@@ -29,19 +29,30 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
     if number == "C16":
         yield from _alias(made)
     known = told(estate)
-    for unit in made.written:
-        if row(estate, made, unit) == number:
-            found = finding(estate, made, unit, number)
-            if found is not None:
-                if found.edits:
-                    known[CARRIED] = True
-                else:
-                    known[_key(unit)] = found
-                yield found
+    for unit in _spoken_of(estate, made, number):
+        found = finding(estate, made, unit, number)
+        if found is not None:
+            if found.edits:
+                known[CARRIED] = True
+            else:
+                known[_key(unit)] = found
+            yield found
     for unit in made.solver.fixed:
         earlier = known.get(_key(unit))
         if isinstance(earlier, Finding) and earlier.rule == number:
             yield replace(earlier, place=unit.place)  # what stands around it was mended since
+
+
+def _spoken_of(estate: Estate, made: Control, number: str) -> list[Unit]:
+    """The sections whose rule has this number; worked out once for all rules."""
+    memo = estate.memo.get("access control rows")
+    if not isinstance(memo, tuple) or memo[0] is not made:
+        groups: dict[str, list[Unit]] = {}
+        for unit in made.written:
+            groups.setdefault(row(estate, made, unit), []).append(unit)
+        memo = estate.memo["access control rows"] = (made, groups)
+    units: list[Unit] = memo[1].get(number, [])
+    return units
 
 
 def _key(unit: Unit) -> tuple[object, ...]:
