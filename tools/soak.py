@@ -52,6 +52,7 @@ TypesConfig conf/mime.types
 LogFormat "%a %t \\"%r\\" %>s %b %{{User-Agent}}i" soak
 CustomLog logs/access_log soak
 MaxKeepAliveRequests 1000
+KeepAliveTimeout 60
 StartServers {workers}
 <Directory "{root}/htdocs">
   Options Indexes Includes FollowSymLinks

@@ -18,8 +18,8 @@ BUILT_IN = (
     "mod_expires.c", "mod_headers.c", "mod_http2.c", "mod_imagemap.c", "mod_include.c", "mod_info.c", "mod_log_config.c", "mod_log_debug.c",
     "mod_log_forensic.c", "mod_logio.c", "mod_macro.c", "mod_mime.c", "mod_mime_magic.c", "mod_negotiation.c", "mod_ratelimit.c",
     "mod_remoteip.c", "mod_reqtimeout.c", "mod_request.c", "mod_rewrite.c", "mod_session.c", "mod_session_cookie.c", "mod_session_crypto.c",
-    "mod_session_dbd.c", "mod_setenvif.c", "mod_speling.c", "mod_status.c", "mod_systemd.c", "mod_unique_id.c", "mod_unixd.c", "mod_userdir.c", "mod_usertrack.c",
-    "mod_version.c", "mod_vhost_alias.c", "mod_watchdog.c",
+    "mod_session_dbd.c", "mod_setenvif.c", "mod_speling.c", "mod_status.c", "mod_systemd.c", "mod_unique_id.c", "mod_unixd.c", "mod_userdir.c",
+    "mod_usertrack.c", "mod_version.c", "mod_vhost_alias.c", "mod_watchdog.c",
 )
 
 _OPTIONS_BEGIN = """\

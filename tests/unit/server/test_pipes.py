@@ -53,7 +53,8 @@ def test_a_program_that_is_started_again_gets_what_waits(tmp_path: Path) -> None
     program.ended()
     os.write(program.write_end, b"second\n")
     program.start()
-    until(lambda: out.exists() and out.read_bytes() == b"second\n")
+    until(lambda: not program.runs())
+    assert out.read_bytes() == b"second\n"
     program.close()
 
 
