@@ -8,6 +8,8 @@ any load.
 from __future__ import annotations
 
 import gc
+import itertools
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hpack import Encoder
 
 from tests.performance.site import NOW, Site, heads
+from whimbrel.http.http2 import PREFACE
 from whimbrel.server import answering, service
 
 TABLE = Path(__file__).with_name("CALLS.tsv")
@@ -96,6 +100,7 @@ def site() -> Iterator[Site]:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as root:
         for module in (service, answering):
             patch.setattr(module, "time", lambda: NOW)
+        patch.setattr(os, "times", lambda: os.times_result((1.5, 0.5, 0.0, 0.0, 100.0)))
         yield Site(Path(root))
 
 
@@ -107,5 +112,35 @@ def test_calls(site: Site, case: str) -> None:
     assert count >= limit * 0.9, f"{case}: {count} calls: write that in CALLS.tsv"
 
 
+def http2_requests() -> Iterator[bytes]:
+    """Requests on streams of one connection, as a client sends them that has asked before: the same fields, ever shorter written."""
+    encoder = Encoder()
+    fields = [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html"), ("user-agent", "h2load")]
+    for number in itertools.count(1, 2):
+        block = encoder.encode(fields)
+        yield len(block).to_bytes(3) + b"\x01\x05" + number.to_bytes(4) + block
+
+
+def test_calls_of_http2(site: Site) -> None:
+    first, wire = site.connect()
+    first.data_received(PREFACE + b"\0\0\0\x04\0\0\0\0\0")
+    session: Any = wire.protocol
+    feed = http2_requests()
+    for _ in range(4):
+        session.data_received(next(feed))
+        site.loop.turn()
+    data = [next(feed) for _ in range(ROUNDS)]
+
+    def ask() -> None:
+        for one in data:
+            session.data_received(one)
+            site.loop.turn()
+
+    count, limit = calls_of(ask) // ROUNDS, promised()["h2c"]
+    assert wire.out.endswith(b"x" * 1024)
+    assert not site.problems, site.problems
+    assert limit * 0.9 <= count <= limit, f"h2c: {count} calls, {limit} promised"
+
+
 def test_the_table_names_every_case() -> None:
-    assert set(promised()) == set(CASES)
+    assert set(promised()) == {*CASES, "h2c"}
