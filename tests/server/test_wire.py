@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from pathlib import Path
@@ -30,6 +31,21 @@ def test_a_large_file_arrives_whole_between_small_ones(server: Running) -> None:
         b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /big.bin HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     assert got.count(b"hello\n") == 2
     assert want in got
+
+
+def test_large_files_and_small_ones_that_are_kept_leave_in_order(server: Running) -> None:
+    """Asked again and again, all at once: first unkept, then from what was kept."""
+    server.start()
+    large, small = (server.root / "htdocs/big.bin").stat(), (server.root / "htdocs/index.html").stat()
+    for name in ("big.bin", "index.html"):
+        os.utime(server.root / "htdocs" / name, (1_600_000_000, 1_600_000_000))
+    asked = b"".join(b"GET /%b HTTP/1.1\r\nHost: a\r\n\r\n" % name for name in (b"big.bin", b"", b"index.html", b"big.bin", b"index.html", b"big.bin"))
+    for _ in range(4):
+        got = server.ask(asked + b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        sizes = [int(size) for size in re.findall(rb"Content-Length: (\d+)\r\n", got)]
+        assert sizes == [large.st_size, small.st_size, small.st_size, large.st_size, small.st_size, large.st_size, small.st_size]
+        heads = sum(len(head) for head in re.findall(rb"HTTP/1.1 200 OK\r\n.*?\r\n\r\n", got, re.DOTALL))
+        assert len(got) == heads + sum(sizes)
 
 
 def test_max_keep_alive_requests(server: Running) -> None:

@@ -188,7 +188,9 @@ class HttpProtocol(Answering):
                 if kept is None or not kept.valid(connection, turn):
                     break
             if kept.file:
-                return done if out or not self._once_more_a_file(kept, head) else end
+                if out:
+                    break  # what is there goes out first
+                return end if self._once_more_a_file(kept, head) else 0
             out.append(kept.wire(connection, service.date, service.now))
             engine.repeated(kept, connection, head)
             connection.served += 1
