@@ -39,7 +39,8 @@ def test_large_files_and_small_ones_that_are_kept_leave_in_order(server: Running
     large, small = (server.root / "htdocs/big.bin").stat(), (server.root / "htdocs/index.html").stat()
     for name in ("big.bin", "index.html"):
         os.utime(server.root / "htdocs" / name, (1_600_000_000, 1_600_000_000))
-    asked = b"".join(b"GET /%b HTTP/1.1\r\nHost: a\r\n\r\n" % name for name in (b"big.bin", b"", b"index.html", b"big.bin", b"index.html", b"big.bin"))
+    names = (b"big.bin", b"", b"index.html", b"big.bin", b"index.html", b"big.bin")
+    asked = b"".join(b"GET /%b HTTP/1.1\r\nHost: a\r\n\r\n" % name for name in names)
     for _ in range(4):
         got = server.ask(asked + b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         sizes = [int(size) for size in re.findall(rb"Content-Length: (\d+)\r\n", got)]
