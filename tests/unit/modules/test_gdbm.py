@@ -24,7 +24,7 @@ def test_each_bucket_is_read_once(order: str) -> None:
     second = bytes(112) + pack(order + "i4sqii", 9, b"k2", 357, 2, 0)
     data = header + directory + first + second + b"k1abc" + b"k2"
     assert list(pairs(data)) == [(b"k1", b"abc"), (b"k2", b"")]
-    for cut in range(0, len(data)):
+    for cut in range(len(data)):
         with pytest.raises(Damaged):
             list(pairs(data[:cut]))
 
