@@ -113,7 +113,10 @@ class Program:
         if self._process.poll() is not None or self._loop.is_closed():
             return
         self._signal(signal.SIGTERM)
-        watch = os.pidfd_open(self._process.pid)
+        try:
+            watch = os.pidfd_open(self._process.pid)
+        except ProcessLookupError:  # it has ended, and been seen out, by itself
+            return
         killer = self._loop.call_later(PATIENCE, self._signal, signal.SIGKILL)
 
         def gone() -> None:
