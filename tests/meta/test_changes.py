@@ -1,15 +1,21 @@
-"""The table of changes, the rules and the dialects name the same rows.  rows.txt holds the numbers of the table."""
+"""The table of changes, the rules and the dialects name the same rows.  rows.txt holds the numbers of the table; OWN those beyond it."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
 
+import whimbrel.upgrade
 from tests.meta.tree import assert_none
 from whimbrel.dialect import Dialect
+from whimbrel.upgrade.explaining import rule_of
 from whimbrel.upgrade.rules import all_rules
 
 ROWS = Path(__file__).with_name("rows.txt").read_text(encoding="ascii").split()
+
+# Rows beyond the table, by the name of their document.
+OWN = {"R01": "unsafe-urls", "R02": "redirect-queries", "R03": "compared-case", "R04": "no-slash"}
+DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 
 _NAMES = "names of modules and directives: the catalogue and the tables of the modules say which there are (versions=)"
 _ELSEWHERE = "about building, packaging or a program, not about what a server makes of a configuration"
@@ -45,7 +51,17 @@ def test_every_row_has_a_rule() -> None:
 
 
 def test_every_rule_has_a_row() -> None:
-    assert_none(sorted(covered() - set(ROWS)))
+    assert_none(sorted(covered() - set(ROWS) - set(OWN)))
+
+
+def test_rows_of_our_own_have_rules_and_documents() -> None:
+    assert not set(OWN) & set(ROWS)
+    assert {rule.number: rule.name for rule in all_rules() if rule.number in OWN} == OWN
+    assert_none([name for number, title in OWN.items() if not (DOCUMENTS / (name := f"{number}-{title}.md")).is_file()])
+
+
+def test_explain_knows_the_rows_of_our_own() -> None:
+    assert_none([number for number in OWN if rule_of(number) is None])
 
 
 def test_no_number_is_given_twice() -> None:

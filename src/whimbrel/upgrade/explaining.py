@@ -21,7 +21,7 @@ from whimbrel.upgrade.rules import all_rules
 
 FOLDER: Final = os.path.dirname(__file__)
 VERSIONS: Final = ("2.2", "2.4")
-ROW: Final = re.compile(r"[CX]\d\d\Z", re.IGNORECASE)
+ROW: Final = re.compile(r"[CRX]\d\d\Z", re.IGNORECASE)
 CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
 INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 

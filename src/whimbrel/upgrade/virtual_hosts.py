@@ -121,11 +121,12 @@ class Plan:
         return words, self.table(V24, words) == old
 
     def _plain(self) -> bool:
-        """Whether both versions plainly choose alike: every address is one of names, or every address has one host."""
+        """Whether both versions plainly choose alike: every address is one of names (which no NameVirtualHost makes of `_default_`), or
+        every address has one host."""
         words = [word.lower() for host in self.hosts for word in host.words]
         named = {word.lower() for word in self.name_virtual}
         exact = all(word.rpartition(":")[2].isdigit() and word[0] not in "*_" for word in named)
-        if named >= set(words) and (exact or len(named) == 1):
+        if named >= set(words) and (exact or len(named) == 1) and not any(word.startswith("_default_") for word in named):
             return True
         own = [word.rpartition(":") for word in words]
         return not named and len(set(words)) == len(words) and all(port.isdigit() and _is_address(host.strip("[]")) for host, _, port in own)

@@ -1,0 +1,199 @@
+"""RewriteRule and RewriteCond lines taken apart: flags, the pieces of a substitution, and what each piece may hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
+from whimbrel.syntax import places
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.rules.helping import positions
+from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
+
+BLANK: Final = " "
+MARK: Final = "?"
+_PIECE: Final = re.compile(r"\\.|[$%][0-9]|%\{[^}]*\}|\$\{")
+_SCHEME: Final = re.compile(r"(?:https?|ftp|ldaps?|nntp|wss?|gopher|ajp|scgi|fcgi|mailto|news):", re.IGNORECASE)
+_PLAIN: Final = frozenset({
+    "http_host", "http:host", "server_name", "server_port", "server_addr", "server_admin", "server_protocol", "remote_addr", "remote_host",
+    "remote_port", "request_method", "request_scheme", "https", "document_root", "auth_type", "is_subreq", "api_version", "time", "time_year",
+    "time_mon", "time_day", "time_hour", "time_min", "time_sec", "time_wday",
+})
+"""Variables without blanks and question marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One piece of a substitution: *kind* is ``text``, ``$``, ``%`` (back references), ``%{`` (a variable) or ``${`` (a map)."""
+
+    kind: str
+    text: str
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """The pieces of a substitution or test string, in order."""
+    at = 0
+    while found := _PIECE.search(text, at):
+        if found.start() > at:
+            yield Piece("text", text[at:found.start()])
+        piece, at = found[0], found.end()
+        if piece[0] == "\\":
+            yield Piece("text", piece[1:])
+        elif piece == "${":
+            end = _map_end(text, at)
+            yield Piece("${", text[at:end])
+            at = end + 1
+        elif piece[1] == "{":
+            yield Piece("%{", piece[2:-1].lower())
+        else:
+            yield Piece(piece[0], piece[1:])
+    if at < len(text):
+        yield Piece("text", text[at:])
+
+
+def map_parts(piece: Piece) -> tuple[str, str, str]:
+    """Name, key and default of a map's piece."""
+    name, _, rest = piece.text.partition(":")
+    depth = 0
+    for at, char in enumerate(rest):
+        depth += (char == "{") - (char == "}")
+        if char == "|" and not depth:
+            return name, rest[:at], rest[at + 1:]
+    return name, rest, ""
+
+
+def _map_end(text: str, at: int) -> int:
+    depth = 1
+    while at < len(text):
+        depth += (text[at] == "{") - (text[at] == "}")
+        if not depth:
+            break
+        at += 1
+    return at
+
+
+@dataclass(frozen=True)
+class RewriteLine:
+    """A RewriteRule with the conditions over it."""
+
+    line: Statement
+    parts: Line
+    conditions: tuple[Line, ...]
+
+    @cached_property
+    def flags(self) -> dict[str, str]:
+        """Names in lower case and values."""
+        return {name.lower(): value for name, value in split_flags(self.parts.flags) or ()}
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        return list(pieces(self.parts.second))
+
+    def has(self, *names: str) -> bool:
+        return any(name in self.flags for name in names)
+
+    @property
+    def substitutes(self) -> bool:
+        """Whether it makes a new URL."""
+        status = self.flags.get("r", self.flags.get("redirect", ""))
+        refuses = self.has("f", "forbidden", "g", "gone") or (status[:1].isdigit() and status[:1] != "3")
+        return self.parts.second not in ("-", "") and not refuses
+
+    @property
+    def redirects(self) -> bool:
+        """Whether the client is sent elsewhere; a proxy's URL is no redirect."""
+        return not self.has("p", "proxy") and (self.has("r", "redirect") or _SCHEME.match(self.parts.second) is not None)
+
+    def may_hold(self, piece: Piece, char: str) -> bool:
+        """Whether what *piece* becomes may hold *char*, given what its pattern can match."""
+        if piece.kind == "text":
+            return char in piece.text
+        if piece.kind == "$":
+            pattern = self.parts.first
+            return pattern[:1] != "!" and can_match(group_text(pattern, int(piece.text)), char)
+        if piece.kind == "%":
+            return any(_condition_can(condition, int(piece.text), char) for condition in self.conditions)
+        if piece.kind == "%{":
+            return variable_can(piece.text, char)
+        return True
+
+
+def variable_can(name: str, char: str) -> bool:
+    """Whether the variable (lower case) may hold *char*."""
+    if name == "query_string":
+        return char == MARK
+    if name == "server_software":
+        return char == BLANK
+    return name.removeprefix("la-u:").removeprefix("la-f:") not in _PLAIN
+
+
+def _condition_can(condition: Line, number: int, char: str) -> bool:
+    pattern = condition.second
+    if pattern[:1] == "!" or not can_match(group_text(pattern, number), char):
+        return False
+    return any(_test_can(piece, char) for piece in pieces(condition.first))
+
+
+def _test_can(piece: Piece, char: str) -> bool:
+    """Whether a piece of what a condition tests may hold *char*."""
+    return char in piece.text if piece.kind == "text" else piece.kind != "%{" or variable_can(piece.text, char)
+
+
+def rules(estate: Estate) -> list[RewriteLine]:
+    """Every live RewriteRule, with its conditions, in the order of reading."""
+    known = estate.memo.get("rewrite lines")
+    if not isinstance(known, list):
+        known = estate.memo["rewrite lines"] = list(_rules(estate)) if estate.has("rewriterule") else []
+    return known
+
+
+def _rules(estate: Estate) -> Iterator[RewriteLine]:
+    order = positions(estate)
+    waiting: list[Line] = []
+    for line in sorted(estate.named("rewriterule", "rewritecond"), key=lambda line: order[id(line)]):
+        parts = split_line(line.args)
+        if parts is None:
+            continue
+        if line.name == "rewritecond":
+            waiting.append(parts)
+        else:
+            yield RewriteLine(line, parts, tuple(waiting))
+            waiting = []
+
+
+# edits -------------------------------------------------------------------------------------------
+def source_args(line: Statement) -> str:
+    """The arguments as they are written, variables of the configuration unexpanded."""
+    start, end = places.args_range(line.file.document, line.node)
+    return line.file.document.bytes[start:end].decode("latin-1").rstrip()
+
+
+def with_flags(line: Statement, flags: list[str]) -> str | None:
+    """The arguments with further *flags*; None where their text has an unusual form."""
+    args = source_args(line)
+    parts = split_line(args)
+    if parts is None:
+        return None
+    if not parts.flags:
+        return f"{args} [{','.join(flags)}]"
+    at = args.rfind(parts.flags)
+    if not parts.flags.endswith("]") or at < 0:
+        return None
+    end = at + len(parts.flags) - 1
+    between = "," if parts.flags[1:-1].strip() else ""
+    return f"{args[:end]}{between}{','.join(flags)}{args[end:]}"
+
+
+def without_flags(line: Statement, names: frozenset[str]) -> str | None:
+    """The arguments without the flags of these names (lower case); None where their text has an unusual form."""
+    args = source_args(line)
+    parts = split_line(args)
+    if parts is None or not args.endswith(parts.flags) or not parts.flags.startswith("["):
+        return None
+    left = [flag.strip() for flag in parts.flags[1:-1].split(",") if flag.strip().lower() not in names]
+    before = args[:len(args) - len(parts.flags)]
+    return f"{before}[{','.join(left)}]" if left else before.rstrip()

@@ -1,0 +1,51 @@
+"""What the groups of a pattern can match, as far as its text tells; where it doesn't, everything."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ATOM: Final = re.compile(r"\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]|\(\?|.", re.DOTALL)
+_KNOWN: Final = re.compile(r"\\[dDwWsSbB]|\\[^A-Za-z0-9]")
+
+
+def group_text(pattern: str, number: int) -> str | None:
+    """What stands in the group of that number, the whole pattern for 0; None where the text has groups that can't be counted."""
+    if number == 0:
+        return pattern
+    waiting: list[tuple[int, int]] = []  # the number of each open group, 0 for those that don't capture, and where its text begins
+    count = 0
+    for found in _ATOM.finditer(pattern):
+        atom = found[0]
+        if atom == "(?":
+            if pattern[found.end():found.end() + 1] in ("P", "<", "'", "|"):
+                return None
+            waiting.append((0, found.end()))
+        elif atom == "(":
+            count += 1
+            waiting.append((count, found.end()))
+        elif atom == ")" and waiting:
+            own, start = waiting.pop()
+            if own == number:
+                return pattern[start:found.start()]
+    return ""
+
+
+def can_match(text: str | None, char: str) -> bool:
+    """Whether something that *text* (None for anything) matches may hold *char*."""
+    return text is None or any(_atom_can(found, char) for found in _ATOM.findall(text))
+
+
+def _atom_can(atom: str, char: str) -> bool:
+    if atom == ".":
+        return True
+    if len(atom) == 1:
+        return atom == char and char not in "?*+{}()|^$"
+    if atom == "(?":
+        return False
+    if "[:" in atom or (atom[0] == "\\" and not _KNOWN.fullmatch(atom)):
+        return True
+    try:
+        return re.fullmatch(atom, char) is not None
+    except re.error:
+        return True

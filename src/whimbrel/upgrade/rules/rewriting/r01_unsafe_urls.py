@@ -1,0 +1,148 @@
+"""R01: rewritten URLs that 2.4 refuses for what the request puts into them.  Document: documents/R01-unsafe-urls.md"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from whimbrel.modules.mod_rewrite.words import split_flags
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import at_server_level, change, swap
+from whimbrel.upgrade.rules.rewriting.lines import BLANK, MARK, Piece, RewriteLine, map_parts, pieces, rules, with_flags
+
+REFERENCES: Final = ("$", "%")
+REQUEST: Final = "the_request"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What 2.4 refuses (*why*) and the flags that let it pass; *same*: the answers are those of 2.2 then.
+
+    No flags: none helps.  *variable* is what a condition has to capture first, because flags only touch back references.
+    """
+
+    why: str
+    flags: tuple[str, ...] = ()
+    same: bool = True
+    variable: str = ""
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Every rule whose substitution can be refused: one finding, with all the flags that it needs."""
+    maps = _maps(estate)
+    for rule in rules(estate):
+        if rule.substitutes:
+            needs = [need for need in (_question_mark(rule, maps), _blank(rule, maps), _prefix(rule)) if need is not None]
+            if needs:
+                yield _finding(estate, rule, needs)
+
+
+def _finding(estate: Estate, rule: RewriteLine, needs: list[Need]) -> Finding:
+    flags = [flag for need in needs for flag in need.flags]
+    edits = _edits(estate, rule, flags, next((need.variable for need in needs if need.variable), ""))
+    remedy = f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work" if flags else ""
+    if not all(need.flags for need in needs):
+        remedy = "; ".join(filter(None, (remedy, "put what goes into the query through a map of the type int:escape")))
+    safety = Safety.MANUAL if not edits else Safety.SAFE if all(need.same for need in needs) else Safety.REVIEW
+    why = " and ".join(need.why for need in needs)
+    return Finding("R01", rule.line.place, f"2.4 answers 403 where {why}", remedy, Risk.CHANGES, safety, edits)
+
+
+def _edits(estate: Estate, rule: RewriteLine, flags: list[str], variable: str) -> tuple[FileEdit, ...]:
+    wanted = with_flags(rule.line, flags) if flags else None
+    if wanted is None:
+        return ()
+    if not variable:
+        return change(estate, rule.line, wanted)
+    name = f"%{{{variable}}}"
+    lines = [f"RewriteCond {name} ^(.*)$", f"{rule.line.node.name} {wanted.replace(name, '%1')}"]
+    return swap(estate, rule.line, lines) if name in wanted else ()
+
+
+# what the pieces of a substitution may hold ------------------------------------------------------
+def _maps(estate: Estate) -> dict[str, str]:
+    """The types of the maps by name: ``txt``, ``int:escape``."""
+    words = (line.words() for line in estate.named("rewritemap"))
+    return {found[0]: _type(found[1].lower()) for found in words if len(found) > 1}
+
+
+def _type(source: str) -> str:
+    return source if source.startswith("int:") else source.partition(":")[0].partition("=")[0] if ":" in source else "txt"
+
+
+def _may(rule: RewriteLine, piece: Piece, char: str, maps: dict[str, str]) -> bool:
+    if piece.kind in REFERENCES and rule.has("b"):
+        return False
+    return _map_may(rule, piece, char, maps) if piece.kind == "${" else rule.may_hold(piece, char)
+
+
+def _map_may(rule: RewriteLine, piece: Piece, char: str, maps: dict[str, str]) -> bool:
+    """Whether a map's result may: texts have no blanks in their values, letters of another case are letters."""
+    name, key, default = map_parts(piece)
+    kind = maps.get(name, "")
+    if kind == "int:escape":
+        return False
+    if kind in ("int:toupper", "int:tolower"):
+        return any(_may(rule, one, char, maps) for one in pieces(key))
+    values = bool(kind) and (char == MARK or kind not in ("txt", "rnd"))
+    return values or any(_may(rule, one, char, maps) for one in pieces(default))
+
+
+# what it needs -----------------------------------------------------------------------------------
+def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> Need | None:
+    """The query begins at a question mark that doesn't stand in the rule (AH10508)."""
+    if rule.has("unsafeallow3f"):
+        return None
+    for piece in rule.pieces:
+        if _may(rule, piece, MARK, maps):
+            return None if piece.kind == "text" else Need("a question mark (%3f) comes into the new path", ("UnsafeAllow3F",))
+    return None
+
+
+def _blank(rule: RewriteLine, maps: dict[str, str]) -> Need | None:
+    """A blank or control character comes into the query (AH10410, AH10411); redirects have it escaped unless told otherwise."""
+    plain = rule.has("ne", "noescape")
+    if rule.has("bctls") or (rule.redirects and not plain):
+        return None
+    starts = (at for at, piece in enumerate(rule.pieces) if (piece.kind == "text" and MARK in piece.text) or piece.text == REQUEST)
+    at = next(starts, len(rule.pieces))
+    blanks = [piece for piece in rule.pieces[at:] if piece.kind != "text" and _may(rule, piece, BLANK, maps)]
+    return _escaped(rule, blanks, rule.pieces[:at], maps, same=not plain) if blanks else None
+
+
+def _escaped(rule: RewriteLine, blanks: list[Piece], path: list[Piece], maps: dict[str, str], *, same: bool) -> Need:
+    """The flags that escape *blanks* and nothing in *path*."""
+    why = "a blank or control character comes into the query"
+    references = [piece for piece in path if piece.kind in REFERENCES or piece.kind == "${"]
+    if any(_may(rule, piece, BLANK, maps) for piece in references):
+        return Need(why, same=False)
+    if all(piece.kind in REFERENCES for piece in blanks):
+        return Need(why, ("BCTLS", "BNP"), same)
+    names = {piece.text for piece in blanks}
+    if len(names) == 1 and blanks[0].kind == "%{" and REQUEST not in names and _may_capture(rule):
+        return Need(why, ("BCTLS", "BNP"), same, blanks[0].text.upper())
+    return Need(why, same=False)
+
+
+def _may_capture(rule: RewriteLine) -> bool:
+    """Whether a condition can be added whose group no other text uses, and no map's key would be escaped."""
+    texts = rule.parts.second + rule.parts.flags
+    either = any(name.lower() in ("or", "ornext") for c in rule.conditions[-1:] for name, _ in split_flags(c.flags) or ())
+    return not either and re.search("%[0-9]", texts) is None and "${" not in texts
+
+
+def _prefix(rule: RewriteLine) -> Need | None:
+    """The new path begins with a folder that the rule doesn't name: a map's result or a variable."""
+    if rule.has("unsafeprefixstat", "p", "proxy", "pt", "passthrough") or not at_server_level(rule.line) or rule.redirects:
+        return None
+    first = rule.pieces[0]
+    by_map = first.kind == "%" and any("${" in condition.first for condition in rule.conditions)
+    if first.kind == "${" or by_map or (first.kind == "%{" and first.text.startswith("env:")):
+        return Need("the new path begins with a folder outside of the document root that the rule doesn't name", ("UnsafePrefixStat",))
+    return None
+
+
+RULE = Rule("R01", "unsafe-urls", "Rewritten URLs are refused for what requests put into them", check)
