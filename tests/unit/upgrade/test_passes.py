@@ -102,9 +102,9 @@ def test_rules_without_end_are_stopped_and_told(tmp_path: Path) -> None:
 
 
 def test_a_comment_exempts_the_line_below(tmp_path: Path) -> None:
-    text = "# whimbrel: ignore[C01] as agreed\n\nOld 1\nOld 2\n# whimbrel: ignore\nOld 3\n# whimbrel: ignore[C02, C03]\nOld 4\n"
+    text = "# whimbrel: ignore[C01] as agreed\nOld 1\nOld 2\n# whimbrel: ignore\nOld 3\n# whimbrel: ignore[C02, C03]\nOld 4\n"
     result = upgrade(estate(tmp_path, {MAIN: text}), [rule("C01", "old", rename("New"))])
-    assert places(result.findings) == [("C01", 4, True), ("C01", 8, True)]
+    assert places(result.findings) == [("C01", 3, True), ("C01", 7, True)]
 
 
 def test_what_could_not_be_read_needs_review(tmp_path: Path) -> None:
