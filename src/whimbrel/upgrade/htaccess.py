@@ -15,7 +15,8 @@ from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.octets import raw, text
 from whimbrel.regex import Regex, RegexError, compile_regex
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate, Statement, Unread
+from whimbrel.upgrade.access_control.overrides import admits, merged
+from whimbrel.upgrade.estate import Estate, Role, Statement, Unread
 from whimbrel.wildcards import wildcards
 
 MOST_FOLDERS: Final = 200_000
@@ -29,13 +30,14 @@ class Area:
     """One <Directory> with an AllowOverride.
 
     *components* are those of its path, maybe with wildcards; *regex* is set for expressions, None *components* too.  *admits*: .htaccess files are
-    read.  *host* is the virtual host it stands in.
+    read, with lines of the *classes*.  *host* is the virtual host it stands in.
     """
 
     components: tuple[str, ...] | None
     regex: Regex | None
     admits: bool
     host: Statement | None
+    classes: frozenset[str] | None = None
 
     def fits(self, folder: tuple[str, ...]) -> bool:
         """Whether the section covers *folder*."""
@@ -70,15 +72,23 @@ class Overrides:
 
     def admits(self, folder: str) -> bool:
         """Whether any server reads .htaccess files in *folder*."""
+        return any(area is None or area.admits for area in self._speaking(folder))
+
+    def take(self, folder: str, kind: str) -> bool:
+        """Whether every server that reads .htaccess files in *folder* takes lines of the class *kind* there (``fileinfo``)."""
+        return all(area is None or not area.admits or admits(area.classes, kind) for area in self._speaking(folder))
+
+    def _speaking(self, folder: str) -> list[Area | None]:
+        """For each server the section whose AllowOverride counts in *folder*, None where there is none."""
         parts = _parts(folder)
         fitting = [area for count in range(len(parts) + 1) for area in self._plain.get(parts[:count], ())]
         fitting += [area for area in self._others if area.fits(parts)]
         fitting.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
-        return any(self._last(fitting, host) for host in {None, *(area.host for area in fitting)})
+        return [self._last(fitting, host) for host in {None, *(area.host for area in fitting)}]
 
-    def _last(self, areas: list[Area], host: Statement | None) -> bool:
-        speaking = [area.admits for area in areas if area.host in (None, host)]
-        return speaking[-1] if speaking else True
+    def _last(self, areas: list[Area], host: Statement | None) -> Area | None:
+        speaking = [area for area in areas if area.host in (None, host)]
+        return speaking[-1] if speaking else None
 
     def worth_walking(self, folder: str) -> bool:
         """Whether they may be read anywhere below *folder*."""
@@ -97,17 +107,27 @@ def _area(line: Statement) -> Area | None:
         return None
     words = section.words()
     host = next(line.enclosing("<virtualhost"), None)
-    admits = [word.lower() for word in line.words()] != ["none"]
+    reads, classes = [word.lower() for word in line.words()] != ["none"], merged(None, [line])
     if section.name == "<directorymatch" or words[:1] == ["~"]:
         try:
-            return Area(None, compile_regex(words[-1] if words else ""), admits, host)
+            return Area(None, compile_regex(words[-1] if words else ""), reads, host, classes)
         except RegexError:
             return None
-    return Area(_parts(words[0]), None, admits, host) if words else None
+    return Area(_parts(words[0]), None, reads, host, classes) if words else None
 
 
 def _parts(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split("/") if part)
+
+
+def takes(estate: Estate, line: Statement, kind: str) -> bool:
+    """Whether a line of the class *kind* may stand beside *line*, as far as AllowOverride goes."""
+    if line.file.role is not Role.HTACCESS:
+        return True
+    known = estate.memo.get("overrides")
+    if not isinstance(known, Overrides):
+        known = estate.memo["overrides"] = Overrides(estate)
+    return known.take(line.file.folder, kind)
 
 
 def htaccess_files(estate: Estate, progress: Callable[[str], None], here: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:

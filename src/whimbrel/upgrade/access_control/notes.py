@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from whimbrel.catalogue import catalogue
+from whimbrel.catalogue import Row, catalogue
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V22
 from whimbrel.directives.spec import Where
@@ -24,6 +24,10 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "
 _LONG: Final = 8191
 _CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
 """Of 2.4 alone: the file was upgraded."""
+_OWN: Final = frozenset({"substitutemaxlinelength"})
+"""What other rules write beside a line that 2.2 takes."""
+_LEAST: Final = {"NO_ARGS": 0, "TAKE1": 1, "TAKE12": 1, "TAKE123": 1, "TAKE13": 1, "ITERATE": 1, "FLAG": 1, "TAKE2": 2, "TAKE23": 2,
+                 "ITERATE2": 2, "TAKE3": 3}
 _BITS: Final = {"authconfig": Where.OR_AUTHCFG, "limit": Where.OR_LIMIT, "fileinfo": Where.OR_FILEINFO, "indexes": Where.OR_INDEXES,
                 "options": Where.OR_OPTIONS}
 
@@ -111,10 +115,10 @@ def _judged(made: Control, unit: Unit, override: Override, *, by_lines: bool) ->
     refused_24: Statement | None = None
     for line in _all(unit.file.statements):
         rows, known = loaded.rows(line.name) if by_lines else old.find(line.name), new.find(line.name)
-        if line.in_24 is False:
+        if line.in_24 is False or line.name in _OWN:
             continue
         taken_24 = any(row.where & bits for row in known)
-        if not rows or not any(row.where & bits for row in rows):
+        if not rows or not any(row.where & bits for row in rows) or _too_short(line, str(rows[0].args), known):
             if not taken_24 or line.name in _CONTAINERS:
                 return None
             return Finding("X22", line.place, f"2.2 refuses {_name(line)} here and answers 500 to every request for the folder; 2.4 reads the file",
@@ -128,6 +132,13 @@ def _judged(made: Control, unit: Unit, override: Override, *, by_lines: bool) ->
                        "take it out", Risk.CLOSES, Safety.SAFE, (refused_24.remove(),))
     return Finding("X22", refused_24.place, f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the folder",
                    "take the line out, or admit it by AllowOverride", Risk.CLOSES)
+
+
+def _too_short(line: Statement, old: str, known: Sequence[Row]) -> bool:
+    """Whether the line has fewer words than 2.2 wants, but as many as 2.4 does."""
+    if line.is_section or not known or _LEAST.get(old, 0) <= _LEAST.get(known[0].args, 9):
+        return False
+    return _LEAST.get(known[0].args, 9) <= len(line.words()) < _LEAST[old]
 
 
 def _name(line: Statement) -> str:

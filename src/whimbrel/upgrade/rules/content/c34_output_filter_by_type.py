@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.helping import lacks
+from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.rules.helping import change, drop, lacks, quoted
+
+FILTERS: Final = {
+    "deflate": ("deflate_module", ("deflatecompressionlevel", "deflatefilternote", "deflatebuffersize", "deflatememlevel", "deflatewindowsize")),
+    "inflate": ("deflate_module", ("deflatecompressionlevel", "deflatefilternote", "deflatebuffersize", "deflatememlevel", "deflatewindowsize")),
+    "substitute": ("substitute_module", ("substitute",)),
+}
+"""Filters of modules that no 2.2 has compiled in unasked, with directives that show the module in spite of that."""
 
 
 def check(estate: Estate) -> Iterator[Finding]:
     """The lines where mod_filter is missing; else the first one, whose error pages change."""
     missing = lacks(estate, "filter_module")
+    yield from _ignored(estate)
     for line in estate.named("addoutputfilterbytype"):
         if missing:
             yield Finding("C34", line.place, "AddOutputFilterByType belongs to mod_filter, which is not loaded: 2.4 does not start",
@@ -20,6 +30,20 @@ def check(estate: Estate) -> Iterator[Finding]:
         yield Finding("C34", line.place, "2.4 filters answers only; 2.2 also put error pages of such a type through the filter",
                       "nothing, unless error pages must be filtered: then SetOutputFilter", Risk.COSMETIC)
         break
+
+
+def _ignored(estate: Estate) -> Iterator[Finding]:
+    """Filters of modules that nobody loads: 2.2 passed over them, 2.4 doesn't start, or answers 500 for a .htaccess file."""
+    gone = {name for name, (module, settings) in FILTERS.items() if lacks(estate, module) and not estate.has(*settings)}
+    for line in estate.named("addoutputfilterbytype"):
+        words = line.words()
+        names = words[0].split(";") if words else []
+        left = [name for name in names if name.lower() not in gone]
+        if len(left) < len(names) and takes(estate, line, "fileinfo"):
+            lost = ", ".join(name for name in names if name not in left)
+            edits = change(estate, line, " ".join([";".join(left), *map(quoted, words[1:])])) if left else drop(estate, line)
+            yield Finding("C34", line.place, f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 passed over it",
+                          f"leave {lost} out, or load the module", Risk.BREAKS, Safety.SAFE, edits)
 
 
 RULE = Rule("C34", "output-filter-by-type", "AddOutputFilterByType is mod_filter's", check)

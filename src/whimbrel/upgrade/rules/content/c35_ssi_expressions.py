@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.htaccess import takes
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, below, in_24, same_place, scope_of, server_of
+from whimbrel.upgrade.rules.helping import at_server_level, below, in_24, lacks, same_place, scope_of, server_of
 
 LEGACY: Final = "SSILegacyExprParser On"
 EVERYWHERE: Final = ("<Directory />", f"    {LEGACY}", "</Directory>")
@@ -66,7 +67,12 @@ def _one(estate: Estate, line: Statement, errors: set[str]) -> Iterator[Finding]
         folder = scope.args.strip().strip('"').rstrip("/") if scope is not None and scope.name == "<directory" else ""
         rule = "C49" if folder in errors else "C35"
         unsure = rule == "C49" or line.file.role is Role.HTACCESS
-        yield _found(rule, line, below(estate, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE)
+        if line.file.role is Role.HTACCESS and lacks(estate, "include_module"):
+            return  # nothing parses there
+        if takes(estate, line, "limit"):
+            yield _found(rule, line, below(estate, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE)
+        else:
+            yield _found(rule, line, (), Safety.MANUAL)
 
 
 def _found(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Safety) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.htaccess import takes
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.helping import below, in_24, same_place, scope_of
 
@@ -19,9 +20,11 @@ def check(estate: Estate) -> Iterator[Finding]:
     limits = list(in_24(estate, "substitutemaxlinelength"))
     for line in last.values():
         if not any(same_place(line, limit) for limit in limits):
+            possible = takes(estate, line, "fileinfo")
             yield Finding(
                 "C44", line.place, "2.4 answers 500 (AH01328) when a line of 1048576 bytes or more comes through Substitute; 2.2 knew no limit",
-                f"{WANTED}, or less where memory matters", Risk.CHANGES, Safety.SAFE, below(estate, line, [WANTED]),
+                f"{WANTED}, or less where memory matters" + ("" if possible else "; this AllowOverride doesn't take it here: in a <Directory>"),
+                Risk.CHANGES, Safety.SAFE if possible else Safety.MANUAL, below(estate, line, [WANTED]) if possible else (),
             )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.htaccess import takes
 from whimbrel.upgrade.mending import swap
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 from whimbrel.upgrade.needed_modules import of_rule
@@ -27,9 +28,9 @@ def check(estate: Estate) -> Iterator[Finding]:
             yield Finding("C05", line.place, f"mod_{name.removesuffix('_module')} is gone: {GONE[name]}", "remove the line", Risk.BREAKS,
                           Safety.SAFE, swap(estate, line))
     for line in estate.named("example"):
-        edits = () if line.file.role is Role.HTACCESS else swap(estate, line)  # there it may be what 2.2 refuses
-        yield Finding("C05", line.place, "Example was mod_example's, an example for programmers that did nothing", "remove the line", Risk.BREAKS,
-                      Safety.SAFE if edits else Safety.MANUAL, edits)
+        if takes(estate, line, "options"):  # else 2.2 refuses it too
+            yield Finding("C05", line.place, "Example was mod_example's, an example for programmers that did nothing", "remove the line", Risk.BREAKS,
+                          Safety.SAFE, swap(estate, line))
     yield from of_rule(estate, "C05")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import Estate, Role, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.helping import change, drop, in_24, swap
 
@@ -34,6 +34,8 @@ def _settings(estate: Estate) -> Iterator[Finding]:
     caches = any(line.words()[:1] == ["socache"] for line in in_24(estate, "cacheenable"))
     caches = caches or any(line.words()[:1] and line.words()[0].lower() in ("mem", "fd") for line in estate.named("cacheenable"))
     for line in estate.named(*GONE):
+        if line.file.role is Role.HTACCESS:
+            continue  # refused there by both versions
         yield Finding(
             "X24", line.place, f"{line.node.name} is mod_mem_cache's, which is gone: 2.4 does not start with it",
             "take it away; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache", Risk.BREAKS, Safety.REVIEW,

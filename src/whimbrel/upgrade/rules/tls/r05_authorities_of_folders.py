@@ -1,0 +1,25 @@
+"""R05: certificate authorities belong to servers, not to folders.  Document: documents/R05-authorities-of-folders.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate, Role
+from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.helping import at_server_level, scope_of
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
+    for line in estate.named("sslcacertificatefile", "sslcacertificatepath"):
+        outside = scope_of(line) is None and line.file.role is not Role.HTACCESS
+        if outside or at_server_level(line) or not takes(estate, line, "authconfig"):
+            continue
+        harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
+        yield Finding("R05", line.place, f"2.4 {harm}: its TLS library has no {line.node.name} for a folder",
+                      "move the line to the server or virtual host; Require expr %{SSL_CLIENT_I_DN} asks for one authority in a folder",
+                      Risk.BREAKS)
+
+
+RULE = Rule("R05", "authorities-of-folders", "Certificate authorities belong to servers", check)
