@@ -62,6 +62,7 @@ class KeptAnswers:
         kept, connection = Kept(answer, head, body, tuple(w for w in writers if w.applies(r)), file), r.connection
         if kept.weight <= MAX_WEIGHT:
             self.book(connection.local_ip, connection.local_port).put(kept, head, r.headers_in, _told(writers))
+            kept.slim()
 
 
 class Book:

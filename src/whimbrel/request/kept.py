@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KEEP_ALIVE: Final = b", max="
 LENGTH: Final = b"\r\nContent-Length: %d\r\n"
-BASE: Final = 2048  # bytes of an answer's own, of a note of a file, of an error-log line: about
+BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error-log line: about
 NOTE: Final = 300
 EVENT: Final = 400
 MAX_RECENT: Final = 256
@@ -117,6 +117,18 @@ class Kept:
         if self.logs is not None:
             self._prepare(self.logs)
         return self.remade is None or self._made(self.remade, connection)
+
+    def slim(self) -> None:
+        """Let go of what no further use asks for: most of what a request and its head take in memory."""
+        if self.remade is not None:
+            return
+        self.head = bare = RawHead(self.head.raw)
+        bare.lines = []
+        r: Any = self.request
+        while r is not None:
+            r.head, r.headers_in, r.body, r.walked, r.log_lines = None, bare, [], None, []
+            r.files.notes.clear()
+            r = r.prev
 
     def _prepare(self, logs: tuple[Any, ...]) -> None:
         """Before the first use: make the writers of access-log lines, which most answers to questions that never come again need not have."""
