@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.config.model import SectionKind
@@ -21,7 +21,13 @@ from whimbrel.upgrade.estate import Estate, Statement
 
 _NEUTRAL: Final = "other"
 _MOST_FILES: Final = 4000
+"""Of those that exist below one folder."""
+_MOST_ON_DISK: Final = 200_000
+"""Of those that exist, over all servers."""
 _MOST_WITNESSES: Final = 20000
+"""Requests that no section names whole, for one server."""
+_MOST_UNSURE: Final = 1_000_000
+"""The same over all servers."""
 _FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
@@ -52,6 +58,19 @@ class _Witness:
     name: str
     sure: bool
     url: str | None = None
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What is left of the work that may go into witnesses; *hit* says in words where it wasn't enough.
+
+    *walked* has the folders and files below each folder that servers map, so that what they share is looked at once.
+    """
+
+    on_disk: int = _MOST_ON_DISK
+    unsure: int = _MOST_UNSURE
+    hit: dict[str, None] = field(default_factory=dict)
+    walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
 
 
 class _Server:
@@ -145,12 +164,13 @@ def _ancestors(folder: str) -> Iterator[str]:
         yield folder[:at]
 
 
-def chains(estate: Estate, found: Found) -> list[Chain]:
+def chains(estate: Estate, found: Found, bounds: Bounds | None = None) -> list[Chain]:
     """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is."""
+    bounds = bounds or Bounds()
     best: dict[tuple[object, object], Chain] = {}
     for statement in [None, *found.servers]:
         server = _Server(estate, found, statement)
-        for chain in _chains(server):
+        for chain in _chains(server, bounds):
             known = best.get((chain.units, chain.overrides))
             if chain.units and (known is None or (chain.sure and not known.sure)):
                 best[chain.units, chain.overrides] = chain
@@ -163,19 +183,21 @@ def admitted(estate: Estate, found: Found) -> dict[Unit, Override]:
     return {unit: override for folder in server.htaccess for unit, override in server.walk_folder(folder)[1]}
 
 
-def _chains(server: _Server) -> Iterator[Chain]:
+def _chains(server: _Server, bounds: Bounds) -> Iterator[Chain]:
     count = 0
-    for witness in _witnesses(server):
+    for witness in _witnesses(server, bounds):
         yield server.chain(witness)
         count += 1
-        if count > _MOST_WITNESSES and not witness.sure:
+        bounds.unsure -= not witness.sure
+        if not witness.sure and (count > _MOST_WITNESSES or bounds.unsure < 0):
+            bounds.hit["not every folder was tried with every name that sections match"] = None
             break
     yield from _proxied(server)
 
 
 # witnesses ------------------------------------------------------------------------------------------
-def _witnesses(server: _Server) -> Iterator[_Witness]:
-    folders, files = _on_disk(server)
+def _witnesses(server: _Server, bounds: Bounds) -> Iterator[_Witness]:
+    folders, files = _on_disk(server, bounds)
     server.known = folders
     for unit in [*server.plain, *server.htaccess.values()]:
         if server.main or unit in server.own or any(f.startswith(target) for f in _folders_of(unit) for _, target in server.maps):
@@ -238,19 +260,33 @@ def _urls(server: _Server, folders: dict[str, None]) -> Iterator[_Witness]:
                     folders.setdefault(folder + "/")
 
 
-def _on_disk(server: _Server) -> tuple[dict[str, None], dict[str, list[str]]]:
-    """Folders and files that exist under what the server maps, no more than `_MOST_FILES`."""
+def _on_disk(server: _Server, bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:
+    """Folders and files that exist under what the server maps."""
     folders: dict[str, None] = {}
     files: dict[str, list[str]] = {}
-    seen = 0
     for top in dict.fromkeys(target.rstrip("/") for _, target in server.maps):
-        for here, below, names in os.walk(raw(top)):
-            folder = as_text(here).rstrip("/") + "/"
-            folders[folder] = None
-            files[folder] = [as_text(name) for name in names]
-            seen += len(names) + len(below)
-            if seen > _MOST_FILES:
-                return folders, files
+        if bounds.on_disk < 0:
+            bounds.hit[f"of the files below document roots and aliases only {_MOST_ON_DISK} were tried"] = None
+            break
+        below, names = bounds.walked.get(top) or _walked(top, bounds)
+        folders.update(dict.fromkeys(below))
+        for folder, name in names:
+            files.setdefault(folder, []).append(name)
+        bounds.on_disk -= len(names) + len(below)
+    return folders, files
+
+
+def _walked(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:
+    folders: list[str] = []
+    files: list[tuple[str, str]] = []
+    for here, _below, names in os.walk(raw(top)):
+        folder = as_text(here).rstrip("/") + "/"
+        folders.append(folder)
+        files += [(folder, as_text(name)) for name in names]
+        if len(folders) + len(files) > _MOST_FILES:
+            bounds.hit[f"of the files below {top or '/'} only {_MOST_FILES} were tried"] = None
+            break
+    bounds.walked[top] = folders, files
     return folders, files
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from whimbrel.access.decision import Counterexample
 from whimbrel.octets import raw
-from whimbrel.upgrade.access_control.chains import Chain, chains
+from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit
 from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
@@ -22,12 +22,13 @@ from whimbrel.upgrade.model import FileEdit, Style
 
 @dataclass(slots=True, eq=False)
 class Control:
-    """*written* says what each section becomes; sections that say nothing about access are not in it."""
+    """*written* says what each section becomes; sections that say nothing about access are not in it.  *bounds* says what wasn't tried."""
 
     found: Found
     chains: list[Chain]
     solver: Solver
     written: dict[Unit, Written]
+    bounds: Bounds
 
     def edits(self, estate: Estate, unit: Unit, form: Form | None = None) -> tuple[FileEdit, ...]:
         """What makes the section's text say that, or *form*."""
@@ -89,9 +90,10 @@ def control(estate: Estate) -> Control:
     if isinstance(known, Control):
         return known
     found = find(estate)
-    every = chains(estate, found)
+    bounds = Bounds()
+    every = chains(estate, found, bounds)
     solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT,
                     carried=CARRIED in told(estate))
-    made = Control(found, every, solver, solver.solve())
+    made = Control(found, every, solver, solver.solve(), bounds)
     estate.memo["access control"] = made
     return made

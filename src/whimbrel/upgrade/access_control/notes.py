@@ -95,6 +95,16 @@ def by_environment(estate: Estate) -> Iterator[Finding]:
             yield _note("X21", unit, "env= of Allow and Deny is Require env; the variables must be there as early as before, by SetEnvIf, not SetEnv")
 
 
+def untried(estate: Estate) -> Iterator[Finding]:
+    """What was left out because there is too much of it, told at the first section that has something to say."""
+    made = control(estate)
+    first = next(iter(made.written), None)
+    if first is not None and any(written.control for written in made.written.values()):
+        for what in made.bounds.hit:
+            yield Finding("C17", first.place, f"not all that sections can meet was worked out: {what}",
+                          "look at what sections with patterns say about the rest", Risk.COSMETIC)
+
+
 # .htaccess files ------------------------------------------------------------------------------------
 def htaccess_files(estate: Estate) -> Iterator[Finding]:
     """Files that one version answers with 500 and the other reads: for a line that only one knows there, or admits under the AllowOverride."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.access_control.chains import Chain, admitted, chains
+from whimbrel.upgrade.access_control.chains import Bounds, Chain, admitted, chains
 from whimbrel.upgrade.access_control.sections import Unit, find
 
 DENY = "Deny from all\n"
@@ -80,3 +80,20 @@ def test_an_alias_leads_to_its_folder(tmp_path: Path) -> None:
     conf = f"DocumentRoot ROOT/htdocs\nAlias /doc/ ROOT/manual/\n<Directory ROOT/manual>\n{DENY}</Directory>\n<Location /doc>\n{DENY}</Location>\n"
     every = [names(chain, tmp_path) for chain in found(tmp_path, {"conf/httpd.conf": conf, "manual/a.html": "", "htdocs/b.html": ""})]
     assert ["/manual/", "/doc"] in every
+
+
+def test_what_servers_share_is_looked_at_once(tmp_path: Path) -> None:
+    hosts = "".join(f"<VirtualHost *:80>\nServerName h{number}\n<Files x{number}>\n{DENY}</Files>\n</VirtualHost>\n" for number in range(20))
+    read = estate(tmp_path, {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\nAlias /shared ROOT/shared\n{hosts}", "htdocs/x1": "", "shared/a/x2": ""})
+    bounds = Bounds()
+    every = chains(read, find(read), bounds)
+    assert {top.removeprefix(str(tmp_path)) for top in bounds.walked} == {"/htdocs", "/shared"}
+    assert not bounds.hit
+    assert any(chain.path.endswith("/shared/a/x2") and chain.last.pattern == "x2" for chain in every)
+
+
+def test_what_is_not_tried_is_told(tmp_path: Path) -> None:
+    read = estate(tmp_path, {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n<Files x>\n{DENY}</Files>\n", "htdocs/a": ""})
+    bounds = Bounds(on_disk=-1)
+    chains(read, find(read), bounds)
+    assert list(bounds.hit) == ["of the files below document roots and aliases only 200000 were tried"]
