@@ -5,19 +5,21 @@ SHARED ?= ../shared
 # make conformance FILES="../shared/conformance/given/core-*.jsonl" VERSION=2.2 MORE="--every 10"
 FILES ?= $(SHARED)/conformance/given/*.jsonl
 VERSION ?= 2.4
+UPGRADES ?= $(wildcard $(addprefix $(SHARED)/conformance/given/,authz*.jsonl config-htaccess.jsonl config-vhost.jsonl core-rewrite.jsonl))
 MORE ?=
 DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance bench lock clean
+.PHONY: help serve test check conformance upgrade-check bench lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
 	@echo "make test         run all tests; says which it skips and why"
 	@echo "make check        ruff, mypy --strict, import layers, the repository's own rules"
 	@echo "make conformance  ask every recorded question (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
+	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, ask a real apache2 (UPGRADES=..., MORE=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make lock         write the lock files anew from pyproject.toml"
 
@@ -50,6 +52,11 @@ conformance: .venv/run.stamp
 	@test -f $(SHARED)/conformance/run.py || { echo "make conformance: no $(SHARED)/conformance/run.py on this machine"; exit 1; }
 	$(BIN)/python $(SHARED)/conformance/run.py --program "$(BIN)/whimbrel-httpd$(DIALECT)" --utilities "$(BIN)/whimbrel {}" \
 		--version $(VERSION) --except tests/conformance/EXCEPTIONS.tsv $(MORE) $(FILES)
+
+upgrade-check: .venv/run.stamp
+	@test -f $(SHARED)/conformance/upgrade_run.py || { echo "make upgrade-check: no $(SHARED)/conformance/upgrade_run.py on this machine"; exit 1; }
+	$(BIN)/python $(SHARED)/conformance/upgrade_run.py --upgrade "$(BIN)/whimbrel upgrade --write" --floor 99.5 \
+		--except tests/upgrade/EXCEPT.tsv $(MORE) $(UPGRADES)
 
 bench: .venv/run.stamp
 	$(BIN)/python -m bench.run $(BENCH)

@@ -1,0 +1,1 @@
+"""Upgraded configurations asked of a real httpd 2.4."""
