@@ -6,7 +6,6 @@ do with every cookie, find the same answer.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 from whimbrel.config.core import CoreServer
@@ -48,8 +47,11 @@ class KeptAnswers:
         for book in self._books.values():
             book.clear()
 
-    def offer(self, head: Head, answer: Answer, writers: tuple[Any, ...]) -> None:
-        """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest."""
+    def offer(self, head: Head, answer: Answer, writers: tuple[Any, ...], told: frozenset[str]) -> None:
+        """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest.
+
+        *writers* are its access logs, *told* the request fields in them.
+        """
         r = answer.request
         if not _keepable(r, answer):
             return
@@ -61,8 +63,9 @@ class KeptAnswers:
         file = next((part for part in answer.parts if isinstance(part, FilePart)), None)
         kept, connection = Kept(answer, head, body, tuple(w for w in writers if w.applies(r)), file), r.connection
         if kept.weight <= MAX_WEIGHT:
-            self.book(connection.local_ip, connection.local_port).put(kept, head, r.headers_in, _told(writers))
-            kept.slim()
+            bare = RawHead(head.raw)
+            self.book(connection.local_ip, connection.local_port).put(kept, head, bare, r.headers_in, told)
+            kept.slim(bare)
 
 
 class Book:
@@ -124,19 +127,21 @@ class Book:
             self._seen.add(mark)
         return kept
 
-    def put(self, kept: Kept, head: Head, asked: Any, told: frozenset[str]) -> None:
-        """Keep an answer to *head*; *asked* are the request's fields with what was asked of them, *told* the fields in its access logs."""
-        key = self._key(kept, head, asked, told)
+    def put(self, kept: Kept, head: Head, bare: RawHead, asked: Any, told: frozenset[str]) -> None:
+        """Keep an answer to *head*, whose bytes are *bare*.
+
+        *asked* are the request's fields with what was asked of them, *told* the fields in its access logs.
+        """
+        key = self._key(kept, head, bare, asked, told)
         if key is None:
             self._put_exact(head.raw, kept)
         else:
             self._put(key, kept)
 
-    def _key(self, kept: Kept, head: Head, asked: Any, told: frozenset[str]) -> Key | None:
+    def _key(self, kept: Kept, head: Head, bare: RawHead, asked: Any, told: frozenset[str]) -> Key | None:
         """Under what other heads find the answer; None where they can't."""
         if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) > MAX_FIELDS or not plain(head):
             return None
-        bare = RawHead(head.raw)
         line = bare.lines[0]
         names = frozenset({*asked.asked, BY_CLIENT} if kept.client is not None else asked.asked)
         known = self._lines.get(line)
@@ -167,12 +172,6 @@ class Book:
             self.exact.clear()
             self._exact_bytes = kept.weight
         self.exact[head] = kept
-
-
-@lru_cache(maxsize=256)
-def _told(writers: tuple[Any, ...]) -> frozenset[str]:
-    """The request fields, in lower case, that these access logs tell."""
-    return frozenset(name for writer in writers for name in writer.fields)
 
 
 def plain(head: Head) -> bool:

@@ -67,7 +67,7 @@ class Engine:
         self.kept = KeptAnswers()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
-        self._writers: dict[int, tuple[Any, ...]] = {}
+        self._writers: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
     def quick(self, connection: Connection, head: bytes, turn: int = -1) -> Kept | None:
@@ -144,22 +144,24 @@ class Engine:
         if r.assbackwards and r.proto >= (1, 0):  # head and body are the script's own (nph-): nobody measures the body
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
-        fields = first.headers_in
-        asked = fields.asked.copy() if isinstance(fields, AskedHeaders) else set()
+        fields: Any = first.headers_in
+        asked = set(fields.asked) if fields.__class__ is AskedHeaders else None
         if first.body_in.trailers is not None:
             _merge_trailers(first)
         for fn, _waits in first.plan.ready(LOG_TRANSACTION).hooks:
             fn(first)
         if r.keep and first.head is not None and first.head.raw:
-            if isinstance(fields, AskedHeaders):
+            if asked is not None:
                 fields.asked = asked  # what only the log wanted to know did not make the answer
-            self.kept.offer(first.head, answer, self._log_writers(first.server))
+            self.kept.offer(first.head, answer, *self._log_writers(first.server))
 
-    def _log_writers(self, server: Server) -> tuple[Any, ...]:
+    def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
+        """The access logs of a server, and the request fields, in lower case, that they tell."""
         found = self._writers.get(id(server))
         if found is None:
             ask = self.configuration.provider("log", "writers")
-            found = self._writers[id(server)] = tuple(ask(server)) if ask is not None else ()
+            writers = tuple(ask(server)) if ask is not None else ()
+            found = self._writers[id(server)] = (writers, frozenset(name for writer in writers for name in writer.fields))
         return found
 
     # sections -------------------------------------------------------------------------------------------------------------------------------------

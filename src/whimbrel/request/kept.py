@@ -118,16 +118,15 @@ class Kept:
             self._prepare(self.logs)
         return self.remade is None or self._made(self.remade, connection)
 
-    def slim(self) -> None:
-        """Let go of what no further use asks for: most of what a request and its head take in memory."""
+    def slim(self, bare: RawHead) -> None:
+        """Let go of what no further use asks for: most of what a request and its head, whose bytes are *bare*, take in memory."""
         if self.remade is not None:
             return
-        self.head = bare = RawHead(self.head.raw)
-        bare.lines = []
+        self.head, bare.lines = bare, []
         r: Any = self.request
         while r is not None:
             r.head, r.headers_in, r.body, r.walked, r.log_lines = None, bare, [], None, []
-            r.files.notes.clear()
+            r.files.notes = {}
             r = r.prev
 
     def _prepare(self, logs: tuple[Any, ...]) -> None:
