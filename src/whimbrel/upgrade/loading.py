@@ -17,6 +17,7 @@ BUILT_IN: Final = frozenset({"log_config_module", "logio_module", "version_modul
 """Modules that Debian compiles in: a LoadModule line for one of them is an error there."""
 _DEBIAN: Final = "/usr/lib/apache2/modules"
 _MPM_TEST: Final = re.compile(r"!?(?:prefork|worker|event)\.c|!?mpm_\w+_module", re.IGNORECASE)
+_CORE_TESTS: Final = frozenset({"mod_authz_core.c", "!mod_authz_core.c", "authz_core_module", "!authz_core_module"})
 _LINE: Final = re.compile(rb"[ \t]*([^ \t]+)([ \t]+)([^ \t]+)([ \t]+)(\"?)(.*?)(\"?)[ \t\r\n]*")
 _MODELS: Final = tuple(catalogue("2.2").modules) + tuple(catalogue("2.4").modules)
 
@@ -79,9 +80,25 @@ class Loading:
         if self.guarded:
             lines = ["<IfVersion >= 2.4>", *("    " + text for text in lines), "</IfVersion>"]
         if row.kind == "mpm" or self.model is None or self.debian:
-            return self._early(lines, mpm=row.kind == "mpm")
-        at = self._last()
-        return at, at.after(lines)
+            made = self._early(lines, mpm=row.kind == "mpm")
+        else:
+            last = self._last()
+            made = last, last.after(lines)
+        if made is not None and row.identifier == "authz_core_module":
+            asking = self._asked_before(made[0])
+            return (asking, above(asking, lines)) if asking is not None else made
+        return made
+
+    def _asked_before(self, place: Statement) -> Statement | None:
+        """The line of the main file, before *place*, at which a branch first asks for mod_authz_core: it must be loaded there."""
+        for statement in top_level(self.estate):
+            if statement is place:
+                return None
+            if statement.file.role is Role.MAIN and _asks_core(statement):
+                while statement.parent is not None:
+                    statement = statement.parent
+                return statement
+        return None
 
     def _last(self) -> Statement:
         """The last unconditional LoadModule line of the model's file, or the model."""
@@ -110,6 +127,12 @@ def _asks_mpm(statement: Statement) -> bool:
     if not is_branch(statement) or statement.name != "<ifmodule":
         return False
     return _MPM_TEST.fullmatch(statement.args.strip()) is not None or any(map(_asks_mpm, statement.children))
+
+
+def _asks_core(statement: Statement) -> bool:
+    if statement.name == "<ifmodule" and statement.args.strip() in _CORE_TESTS:
+        return True
+    return statement.is_section and any(map(_asks_core, statement.children))
 
 
 def loading(estate: Estate) -> Loading:

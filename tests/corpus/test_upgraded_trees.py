@@ -1,0 +1,90 @@
+"""Whole configuration folders of real 2.2 servers, upgraded and asked of a real httpd 2.4 with -t.
+
+What stands in the way on this machine alone is taken out line by line: files, folders, users and modules that were on the other one.  Whatever else
+httpd refuses is a defect of the upgrade.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.corpus.test_trees import APACHE, BUILT_IN, LINE, MODULES, asked, copied, needs_apache, needs_trees, roots, without_the_culprit
+
+from whimbrel.catalogue import catalogue
+from whimbrel.config.options import LoadOptions
+from whimbrel.octets import from_system, raw
+from whimbrel.upgrade.model import Style, Wishes
+from whimbrel.upgrade.passes import upgrade
+from whimbrel.upgrade.reading import Sources, read_estate
+
+WISHES = [Wishes(), Wishes(style=Style.COMPAT), Wishes(also_22=True)]
+IDS = ["native", "compat", "also-2.2"]
+STEPS = 200
+HERE_ALONE = re.compile(
+    r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) name|is not a directory|must be a valid directory|"
+    r"Unable to (?:open|find)|Could not resolve|Missing suexec binary|SSLCertificate")
+CHECKED = re.compile(r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|AH00014: Configuration check failed).*\n")
+"""What httpd says once it has read everything and misses folders."""
+UNSET = re.compile(r"(?m)^\[core:warn\] AH00111:.*\n")
+USERS = re.compile(rb"(?im)^([ \t]*(?:User|Group)[ \t]+)\S+")
+UNKNOWN = re.compile(r"Invalid command '([^']*)'")
+
+
+def laid_out(root: Path, main: str, to: Path) -> Path:
+    """A copy in which ServerRoot is the copy's, users are those of this machine, and links that were kept as texts are links again."""
+    where = copied(root, main, to)
+    for path in list(where.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        data = path.read_bytes()
+        target = path.parent / data.decode("latin-1").strip() if len(data) < 200 and b"\0" not in data else path
+        if data.strip() and len(data.split()) == 1 and b"/" in data and target.is_file() and target != path:
+            path.unlink()
+            path.symlink_to(data.decode("latin-1").strip())
+            continue
+        data = USERS.sub(rb"\1daemon", data)
+        path.write_bytes(re.sub(rb"(?im)^([ \t]*ServerRoot[ \t]+).*?(\r?)$", lambda found: found[1] + str(where).encode() + found[2], data))
+    return where
+
+
+def foreign(name: str) -> bool:
+    """Whether the directive belongs to a module that is none of httpd's, or that this machine doesn't have."""
+    name = name.lstrip("<").rstrip(">").lower()
+    modules = {row.source.removesuffix(".c") for row in catalogue("2.4").find(name)}
+    if not modules:
+        return not catalogue("2.2").find(name)
+    return not any((MODULES / f"{module}.so").is_file() or module in ("core", "http_core") for module in modules)
+
+
+def of_this_machine(text: str, where: Path) -> bool:
+    """Whether what httpd says is about what isn't here: files, users, modules, variables of the environment."""
+    unknown = UNKNOWN.search(text)
+    number, path = LINE.findall(text)[-1]
+    if b"${" in Path(path).read_bytes().split(b"\n")[int(number) - 1]:
+        return True
+    return foreign(unknown[1]) if unknown else HERE_ALONE.search(text) is not None
+
+
+@needs_trees
+@needs_apache
+@pytest.mark.parametrize("wishes", WISHES, ids=IDS)
+@pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
+def test_an_upgraded_tree_starts(name: str, root: Path, main: str, wishes: Wishes, tmp_path: Path) -> None:
+    where = laid_out(root, main, tmp_path)
+    options = LoadOptions(server_root=from_system(str(where)), file=main)
+    for path, data in upgrade(read_estate(Sources(options=options), wishes)).files.items():
+        Path(raw(path).decode()).resolve().write_bytes(data)
+    for path in where.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            path.write_bytes(BUILT_IN.sub(b"#", path.read_bytes()))
+    for _ in range(STEPS):
+        status, text = asked([str(APACHE)], where, main)
+        text = UNSET.sub("", text)
+        if status == 0 or ("AH02291" in text and not CHECKED.sub("", text)):
+            return
+        assert LINE.search(text), text
+        assert of_this_machine(text, where), text
+        assert without_the_culprit(text, where), text
+    raise AssertionError(f"not started after {STEPS} lines were taken out")
