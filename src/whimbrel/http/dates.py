@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from calendar import timegm
-from datetime import datetime
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -57,6 +55,8 @@ def _seconds(year: int, month_name: str, day: int, hour: str, minute: str, secon
         return None
     if year < 1970:
         return None
+    from calendar import timegm  # takes its time, and a check of a configuration needs none of it
+
     return timegm((year, month, day, h, m, s)) or None
 
 
@@ -71,6 +71,8 @@ def log_time(seconds: float) -> str:
 
 def error_log_time(seconds: float, *, microseconds: bool) -> str:
     """The error log's time in local time: ``[Sat Nov 21 11:30:00.123456 2026]``, or without the fraction as 2.2 writes it."""
+    from datetime import datetime  # as above
+
     t = datetime.fromtimestamp(seconds)
     fraction = f".{t.microsecond:06}" if microseconds else ""
     return f"[{DAYS[t.weekday()]} {MONTHS[t.month - 1]} {t.day:02} {t.hour:02}:{t.minute:02}:{t.second:02}{fraction} {t.year}]"

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from whimbrel import __version__
 from whimbrel.config.core import CoreFolder, CoreServer
-from whimbrel.http.error_page import signature as signature_html
 from whimbrel.http.url import construct_url as join_url
 from whimbrel.request.record import Request
 
@@ -73,4 +72,6 @@ def signature(r: Request) -> str:
     mode = r.conf(CoreFolder).server_signature
     if not mode:
         return ""
+    from whimbrel.http.error_page import signature as signature_html  # a check of a configuration needs no pages
+
     return signature_html("EMail" if mode == 2 else "On", product(r), server_name(r), server_port(r), r.server.admin)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections.abc import Callable
 
@@ -22,6 +20,9 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
     if bits == ETAG_NONE or "no-etag" in r.notes:
         return None
     if bits & ETAG_DIGEST and read is not None:
+        import base64  # these take their time, and few sites need them
+        import hashlib
+
         return _with_list(r, '"' + base64.b64encode(hashlib.sha1(read(), usedforsecurity=False).digest()).decode() + '"')
     info = r.info
     parts = [f"{r.mtime or 0:x}"] if info is None else _parts(bits, info, r.mtime or 0)

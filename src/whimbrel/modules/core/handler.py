@@ -5,8 +5,6 @@ Messages, levels and answers are those of httpd's default handler.  Manual: hand
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from stat import S_ISCHR, S_ISDIR, S_ISREG
 from typing import Final
@@ -249,6 +247,9 @@ def _describe(r: Request, part: FilePart) -> int:
     out.set("Accept-Ranges", "none" if conf.max_ranges == 0 else "bytes")
     out.set("Content-Length", str(part.length))
     if conf.content_md5:
+        import base64  # these take their time, and few sites need them
+        import hashlib
+
         out.set("Content-MD5", base64.b64encode(hashlib.md5(part.read(), usedforsecurity=False).digest()).decode())
     old = not r.plan.dialect.ah_codes
     if r.no_local_copy:

@@ -15,7 +15,6 @@ from typing import Any, Final
 from whimbrel.directives.spec import Versions
 from whimbrel.http.dates import log_time
 from whimbrel.http.url import escape_logitem
-from whimbrel.request.finish import content_type
 from whimbrel.request.identity import server_name
 
 _PASSWORD: Final = re.compile(r"\A(\S+ +[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:)[^/@\s]*@")
@@ -154,6 +153,8 @@ def field_out(r: Any, argument: str) -> str | None:
     """%{Name}o: Content-Type without parameters; several Set-Cookie fields are joined."""
     low = argument.lower()
     if low == "content-type":
+        from whimbrel.request.finish import content_type  # the whole answering side: a check of a configuration does without
+
         kind = r.content_type if not r.plan.dialect.default_type else content_type(r)
         return None if not kind else escape_logitem(kind.partition(";")[0].rstrip())
     if low == "set-cookie":
