@@ -89,7 +89,8 @@ class _Server:
         self.matched = [u for u in units if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None]
         self.htaccess = {u.folder: u for u in units if u.kind is SectionKind.HTACCESS}
         self.files = [u for u in units if u.kind in _FILES]
-        self.locations = [u for u in units if u.kind in _LOCATIONS and not u.proxy]
+        self.all_locations = [u for u in units if u.kind in _LOCATIONS and not u.proxy]
+        self.locations = [u for u in self.all_locations if u.lines]
         self.proxies = [u for u in units if u.proxy]
         self.own = set(own) if server is not None else {u for u in units if u.server is None}
         self.speaking = {u for u in units if u.lines} | {u.outer for u in units if u.lines and u.outer is not None}
@@ -296,7 +297,7 @@ def _proxied(server: _Server) -> Iterator[Chain]:
     for url in urls:
         found = tuple(u for u in server.proxies if _proxy_matches(u, url))
         yield Chain(tuple(u for u in found if u.lines), url, "", True)
-        for unit in server.locations:
+        for unit in server.all_locations:
             if any(child.name == "proxypass" for child in (unit.statement.children if unit.statement else ())):
                 yield Chain(tuple(u for u in (*found, unit) if u.lines), unit.pattern, "", True)
 
