@@ -28,7 +28,7 @@ class Again(Answer):
         """See Answer.head."""
         return self._kept.fields(self._connection, date, self._now)
 
-    def sent(self, count: int) -> None:
-        """Write the log lines."""
+    def sent(self, count: int, more: int = 0) -> None:
+        """Write the log lines; see Answer.sent."""
         engine = self._engine
-        repeat(self._kept, self._connection, engine.runtime, self._now, engine.error_log.about_request, self._requested, count)
+        repeat(self._kept, self._connection, engine.runtime, self._now, engine.error_log.about_request, self._requested, count, more)

@@ -26,7 +26,7 @@ class Answer:
     """One finished answer.
 
     The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the
-    sender closes the files in it.  After sending call `sent` with the number of body bytes that went out: it writes the access log.
+    sender closes the files in it.  After sending call `sent` with the size of the body: it writes the access log.
     """
 
     __slots__ = ("after", "before", "close", "framing", "parts", "request", "stream")
@@ -47,6 +47,9 @@ class Answer:
         """The head with *date*, the value of the Date field."""
         return self.before + date + self.after if self.before else b""
 
-    def sent(self, count: int) -> None:
-        """Say that the answer is out, with *count* body bytes: the last phase, log_transaction, runs."""
-        self.request.engine.finished(self.request, count, self)
+    def sent(self, count: int, more: int = 0) -> None:
+        """Say that the answer is out, or can't be sent any further: the last phase, log_transaction, runs.
+
+        The body has *count* bytes; *more* went out beside head and body (marks of chunks), or fewer where it is negative.
+        """
+        self.request.engine.finished(self.request, count, self, more)

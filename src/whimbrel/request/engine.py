@@ -135,12 +135,12 @@ class Engine:
         for fn, _waits in r.plan.ready(LOG_TRANSACTION).hooks:
             fn(r)
 
-    def finished(self, r: Request, count: int, answer: Answer) -> None:
-        """The answer to *r* is out, *count* body bytes of it: log it, and keep it when that may be."""
+    def finished(self, r: Request, count: int, answer: Answer, more: int = 0) -> None:
+        """The answer to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
         first = r
         while first.prev is not None:
             first = first.prev
-        first.head_bytes = r.head_bytes = len(answer.before) + DATE_BYTES + len(answer.after) if answer.before else 0
+        first.head_bytes = r.head_bytes = (len(answer.before) + DATE_BYTES + len(answer.after) if answer.before else 0) + more
         if r.assbackwards and r.proto >= (1, 0):  # head and body are the script's own (nph-): nobody measures the body
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count

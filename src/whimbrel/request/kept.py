@@ -253,8 +253,9 @@ def moves_unseen(r: Request, after: bytes) -> bool:
 
 
 def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log: Callable[..., None], head: RawHead | None = None,
-           count: int = -1) -> None:
-    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); *count* bytes of the body went out (-1: all)."""
+           count: int = -1, more: int = 0) -> None:
+    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); the body has *count* bytes (-1: all);
+    *more*: see Answer.sent."""
     if kept.steady and not connection.user_ip and not connection.notes:
         for sink, line in kept.log_lines(connection, now) if head is None else kept.lines_for(head, connection, now):
             runtime.write_log(sink, line)
@@ -262,6 +263,7 @@ def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log
     view = KeptView(kept, connection, now, head)
     if count >= 0:
         view.bytes_sent = count
+    view.head_bytes += more
     for event in kept.events:
         log(view, event)
     for sink, fill in kept.writers:

@@ -105,7 +105,7 @@ class Request:
         self.remade: Callable[[], bytes] | None = None  # where only the body of the answer changes: what makes it anew, b"" if it can't
         self.output_filters: list[Any] = []
         self.bytes_sent = 0
-        self.head_bytes = 0                  # size of the answer's head
+        self.head_bytes = 0                  # what went out beside the body, less what of that was lost: see Answer.sent
         self.answers = False                 # this request's own answer is sent, whatever it was redirected to
         self.keepalive_max = 0
         self.time = 0.0                      # when the request line arrived, seconds since the epoch

@@ -117,13 +117,14 @@ class Answering(asyncio.Protocol, Expiring):
         if self._out is None:
             self._out = socket.socket()
         at_once = True
+        size = sum(part.length if isinstance(part, FilePart) else len(part) for part in answer.parts)
 
         def done(count: int, problem: OSError | None) -> None:
             self._file = None
             if problem is not None:
                 self.connection.aborted = True
                 self.transport.abort()
-            self._sent(answer, max(0, count - len(head)), broken=problem is not None)
+            self._sent(answer, size, count - len(head) - size, broken=problem is not None)
             if not at_once:
                 self._proceed()
 
@@ -159,14 +160,14 @@ class Answering(asyncio.Protocol, Expiring):
         self._sent(answer, count, broken=broken)
         self._proceed()
 
-    def _sent(self, answer: Answer, count: int, *, broken: bool = False) -> None:
-        """The answer is out, or can't be sent any further."""
+    def _sent(self, answer: Answer, count: int, more: int = 0, *, broken: bool = False) -> None:
+        """The answer is out, or can't be sent any further; *count* and *more* are those of `Answer.sent`."""
         service = self.service
         service.requests += 1
         service.sent += count
         service.duration += max(0.0, time() - answer.begun) * 1000.0
         try:
-            answer.sent(count)
+            answer.sent(count, more)
         except Exception as problem:
             service.report(problem)
         self.connection.served += 1

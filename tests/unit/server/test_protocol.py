@@ -71,7 +71,7 @@ class Said(Answer):
     def head(self, date: bytes) -> bytes:
         return b"[head]"
 
-    def sent(self, count: int) -> None:
+    def sent(self, count: int, more: int = 0) -> None:
         self.counted.append(count)
 
 

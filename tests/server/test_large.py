@@ -1,0 +1,131 @@
+"""Large files on their way to clients of all kinds: slow ones, many at a time, and those that leave or stop reading."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.server.conftest import Running
+
+CONTENT = bytes(range(256)) * 40_000
+ASK = b"GET /big.bin HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+def begin(server: Running, window: int = 0) -> socket.socket:
+    """A connection on which the file was asked for; *window* bytes wait for the client at most."""
+    wire = socket.socket()
+    if window:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+    wire.settimeout(8)
+    wire.connect(("127.0.0.1", server.port))
+    wire.sendall(ASK)
+    return wire
+
+
+def answer(wire: socket.socket, length: int = len(CONTENT), pause: float = 0.0) -> bytes:
+    """One answer's body of *length* bytes; a client that waits *pause* seconds before each read."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        got += wire.recv(1)
+    body = bytearray()
+    while len(body) < length:
+        time.sleep(pause)
+        data = wire.recv(min(1 << 18, length - len(body)))
+        assert data, f"ended after {len(body)} bytes"
+        body += data
+    return bytes(body)
+
+
+def access_log(server: Running) -> list[str]:
+    return (server.root / "logs/access_log").read_text().splitlines()
+
+
+def open_by_workers(server: Running) -> list[str]:
+    """The files below the document root that a worker holds open."""
+    links = []
+    for worker in server.workers():
+        for one in Path(f"/proc/{worker}/fd").iterdir():
+            try:
+                links.append(os.readlink(one))
+            except FileNotFoundError:
+                continue
+    return [link for link in links if link.startswith(str(server.root / "htdocs"))]
+
+
+def test_twenty_at_a_time_arrive_whole(server: Running) -> None:
+    server.start()
+
+    def download(_: int) -> bytes:
+        with begin(server) as wire:
+            return answer(wire)
+
+    with ThreadPoolExecutor(20) as threads:
+        assert all(body == CONTENT for body in threads.map(download, range(20)))
+    server.wait_for(lambda: len(access_log(server)) == 20)
+    assert set(access_log(server)) == {f"127.0.0.1 GET /big.bin HTTP/1.1 200 {len(CONTENT)}"}
+    server.wait_for(lambda: not open_by_workers(server))
+
+
+def test_slow_clients_get_it_whole_and_hold_up_nobody(server: Running) -> None:
+    server.start()
+    slow = [begin(server, window=1 << 16) for _ in range(20)]
+    begun = time.monotonic()
+    assert server.get().endswith(b"hello\n")
+    with begin(server) as wire:
+        assert answer(wire) == CONTENT
+    assert time.monotonic() - begun < 4
+    assert answer(slow[0], pause=0.01) == CONTENT
+    for wire in slow:
+        wire.close()
+
+
+def test_the_connection_goes_on_after_it(server: Running) -> None:
+    server.start()
+    with begin(server) as wire:
+        wire.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert answer(wire) == CONTENT
+        assert answer(wire, 6) == b"hello\n"
+        wire.sendall(ASK)
+        assert answer(wire) == CONTENT
+
+
+def test_a_client_that_leaves_in_the_middle(server: Running) -> None:
+    """%b is the size of the answer whether it arrives or not, %O what went out (manual: mod/mod_log_config.html).
+
+    The second answer is a kept one's.
+    """
+    more = 'LoadModule logio_module m/mod_logio.so\nLogFormat "%b %O" sizes\nCustomLog logs/sizes sizes\n'
+    (server.root / "conf/extra.conf").write_text(more)
+    server.start()
+    end, sizes = time.monotonic() + 8, server.root / "logs/sizes"
+    for asked in range(2):
+        wire = begin(server, window=1 << 16)
+        assert wire.recv(1000)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        wire.close()
+        while min(len(access_log(server)), len(sizes.read_text().splitlines())) <= asked:
+            assert time.monotonic() < end, server.errors()
+            time.sleep(0.02)
+    assert set(access_log(server)) == {f"127.0.0.1 GET /big.bin HTTP/1.1 200 {len(CONTENT)}"}
+    for line in sizes.read_text().splitlines():
+        size, out = map(int, line.split())
+        assert size == len(CONTENT)
+        assert 1000 <= out < size
+    server.wait_for(lambda: not open_by_workers(server))
+    assert "Traceback" not in server.errors()
+    assert server.get().endswith(b"hello\n")
+
+
+def test_a_client_that_stops_reading_has_timeout_seconds(server: Running) -> None:
+    (server.root / "conf/extra.conf").write_text("TimeOut 1\n")
+    server.start()
+    with begin(server, window=1 << 16) as wire:
+        begun = time.monotonic()
+        assert wire.recv(1000)
+        server.wait_for(lambda: access_log(server))
+        assert 0.9 < time.monotonic() - begun < 4
+        server.wait_for(lambda: not open_by_workers(server))
