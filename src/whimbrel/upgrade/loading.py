@@ -77,6 +77,11 @@ class Loading:
     def insertion(self, row: ModuleRow) -> tuple[Statement, FileEdit] | None:
         """Where the line for *row* goes, and the edit that puts it there."""
         lines = [self.line(row.identifier)]
+        versions = next((one for one in top_level(self.estate) if one.name == "<ifversion" and one.file.role is Role.MAIN), None)
+        if self.guarded and row.identifier == "version_module" and versions is not None:
+            while versions.parent is not None:
+                versions = versions.parent
+            return versions, above(versions, ["<IfModule !mod_version.c>", *("    " + text for text in lines), "</IfModule>"])
         if self.guarded:
             lines = ["<IfVersion >= 2.4>", *("    " + text for text in lines), "</IfVersion>"]
         if row.kind == "mpm" or self.model is None or self.debian:
