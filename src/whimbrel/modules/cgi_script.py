@@ -23,7 +23,7 @@ from whimbrel.modules.script_head import LONGEST, ScriptHead
 from whimbrel.modules.script_log import ScriptLog
 from whimbrel.octets import raw, text
 from whimbrel.registry.phases import DECLINED, OK, Answer
-from whimbrel.request.body import too_large
+from whimbrel.request.body import level_of, too_large
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MOST_ARGUMENTS: Final = 4095
@@ -82,12 +82,12 @@ class Script:
         """Give the request's body to the program; raises BodyError.  A program that stops reading gets no more, the body is read all the same."""
         body, size = self.r.body_in, 0
         if limit and (body.length or 0) > limit:
-            raise too_large()
+            raise body.refused(too_large(limit, announced=body.length or 0))
         reads = self.program is not None
         while data := await body.read():
             size += len(data)
             if limit and size > limit:
-                raise too_large()
+                raise body.refused(too_large(limit, read=size))
             if len(self.noted) < self.log.buffer:
                 self.noted = (self.noted + data)[:self.log.buffer]
             if reads and self.program is not None:
@@ -294,10 +294,12 @@ def _unreadable(script: Script, problem: BodyError) -> Answer:
     script.stop()
     r = script.r
     reason = problem.reason
-    if reason.level:
-        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+    level = level_of(reason, version22=r.plan.dialect.reasons_22)
+    if level:
+        r.log(level, reason.text, code=reason.code, cause=reason.cause)
     code, module = "AH01225" if script.manner.module == "cgi" else "AH01270", script.manner.module
-    r.log("error", "Error reading request entity data", code=code, module=module, cause=reason.cause)
+    answered = "(-3)Unknown error -3" if r.plan.dialect.reasons_22 else "(-102)Unknown error -102"  # APR's name of "there is an answer already"
+    r.log("error", "Error reading request entity data", code=code, module=module, cause=reason.cause or answered)
     return problem.status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.headers import Headers
@@ -35,13 +35,25 @@ class FilePart:
         return out
 
 
+ANNOUNCED: Final = "AH01588"
+BAD_LENGTH: Final = "Invalid Content-Length"
 Part = bytes | FilePart
 Stream = AsyncIterator[bytes]
 
 
-def too_large() -> BodyError:
-    """The refusal of a body beyond LimitRequestBody."""
-    return BodyError(413, Reason("error", "AH00588", "Request body is larger than the configured limit"))
+def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
+    """The refusal of a body beyond LimitRequestBody: by the length that was *announced*, or once so much was *read*.
+
+    2.2 says the first as an error (see `level_of`).
+    """
+    if announced:
+        return BodyError(413, Reason("info", ANNOUNCED, f"Requested content-length of {announced} is larger than the configured limit of {limit}"))
+    return BodyError(413, Reason("info", "AH01591", f"Read content length of {read} is larger than the configured limit of {limit}"))
+
+
+def level_of(reason: Reason, *, version22: bool) -> str:
+    """The level at which one version tells why a body was refused; "" where it says nothing."""
+    return "error" if version22 and reason.code == ANNOUNCED else reason.level
 
 
 async def whole(parts: list[Part], stream: Stream | None) -> bytes:
@@ -109,6 +121,12 @@ class RequestBody:
         self._done = True
         self._wake()
 
+    def refused(self, failure: BodyError) -> BodyError:
+        """A handler will not have it, since it is larger than allowed; gives *failure* back."""
+        if self._failure is None:
+            self._failure = failure
+        return failure
+
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
@@ -133,21 +151,34 @@ class RequestBody:
         self._chunks.clear()
         return data
 
+    def _within(self, limit: int) -> None:
+        if limit and (self.length or 0) > limit:
+            raise too_large(limit, announced=self.length or 0)
+
     async def read_all(self, limit: int = 0) -> bytes:
         """Everything; raises BodyError(413) beyond *limit* bytes (0: none)."""
+        self._within(limit)
         out = []
         size = 0
         while data := await self.read():
             size += len(data)
             if limit and size > limit:
-                raise too_large()
+                raise too_large(limit, read=size)
             out.append(data)
         return b"".join(out)
 
     async def discard(self, limit: int = 0) -> None:
         """Read it and throw it away; raises BodyError."""
+        self._within(limit)
         size = 0
         while data := await self.read():
             size += len(data)
             if limit and size > limit:
-                raise too_large()
+                raise too_large(limit, read=size)
+
+
+def of_bad_length() -> RequestBody:
+    """The body of a request whose Content-Length is no number: 2.2 refuses it when it is read."""
+    body = RequestBody(None)
+    body.fail(BodyError(400, Reason("error", "", BAD_LENGTH)))
+    return body

@@ -20,7 +20,7 @@ from whimbrel.registry.phases import DECLINED, DONE, LOG_TRANSACTION, OK, POST_R
 from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
 from whimbrel.request.answer import DATE_BYTES, Answer
-from whimbrel.request.body import RequestBody
+from whimbrel.request.body import RequestBody, level_of
 from whimbrel.request.books import KeptAnswers
 from whimbrel.request.die import die, send_error
 from whimbrel.request.drive import drive
@@ -120,9 +120,11 @@ class Engine:
                 if status == OK:
                     status = await invoke_handler(r)
         except BodyError as problem:
+            r.body_in.refused(problem)
             reason = problem.reason
-            if reason.level:
-                r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+            level = level_of(reason, version22=self.configuration.dialect.reasons_22)
+            if level:
+                r.log(level, reason.text, code=reason.code, cause=reason.cause)
             return problem.status
         return OK if status == DONE else status
 

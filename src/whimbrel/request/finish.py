@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.chunked import BodyError
 from whimbrel.http.response import bad_header
 from whimbrel.http.status import drops_connection, status_line
 from whimbrel.octets import raw
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart
+from whimbrel.request.body import BAD_LENGTH, FilePart
 from whimbrel.request.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.request.die import die
 from whimbrel.request.record import Request
@@ -40,7 +41,13 @@ async def finish(r: Request) -> Answer:
             await filtered(r)
             return _answer(r, measured=False)
     failure = r.body_in.failure
-    return _answer(r, measured=failure is None or not failure.chunk)
+    refused = failure is not None and _refuses(failure)
+    return _answer(r, measured=not refused, refused=refused)
+
+
+def _refuses(failure: BodyError) -> bool:
+    """Whether a request's body was bad or too large: httpd then knows neither where it ends nor how long its own page is."""
+    return failure.chunk or failure.status == 413 or failure.reason.text == BAD_LENGTH
 
 
 def _has_bad_field(r: Request) -> bool:
@@ -79,10 +86,10 @@ def last_of(r: Request) -> Request:
     return r
 
 
-def _answer(r: Request, *, measured: bool = True, bare: bool = False) -> Answer:
-    """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416 and after a bad chunk.
+def _answer(r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False) -> Answer:
+    """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416, nor after a bad body.
 
-    *bare*: the connection ends without a word about it.
+    *bare*: the connection ends without a word about it; *refused*: since the request's body was.
     """
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
@@ -93,7 +100,7 @@ def _answer(r: Request, *, measured: bool = True, bare: bool = False) -> Answer:
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
     if "Vary" in r.headers_out:
         _vary(r)
-    close, framing = keep_alive(r, bodiless)
+    close, framing = keep_alive(r, bodiless, refused=refused)
     if bare:
         r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
@@ -122,8 +129,11 @@ def _content_length(r: Request, bodiless: bool) -> None:
         r.headers_out.set("Content-Length", str(length))
 
 
-def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
-    """Whether the connection ends after this answer, and how its body is framed (ap_set_keepalive); sets Connection and Keep-Alive."""
+def keep_alive(r: Request, bodiless: bool, *, refused: bool = False) -> tuple[bool, Framing]:
+    """Whether the connection ends after this answer, and how its body is framed (ap_set_keepalive); sets Connection and Keep-Alive.
+
+    *refused*: the request's body was, so that the connection ends.
+    """
     server = r.server_conf(CoreServer)
     out, asked = r.headers_out, r.headers_in.get("Connection", "") or ""
     tokens = [t.strip().lower() for t in asked.split(",")] if asked else ()
@@ -131,7 +141,7 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
     wimpy = _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "Content-Length" in out
-    ends = r.close and _two_framings(r)
+    ends = refused or (r.close and _two_framings(r))
     unchunked = asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
@@ -142,8 +152,8 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
         and not drops_connection(r.status) and not wimpy and not asked_to_close and not r.connection.ending
         and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
     )
-    if framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env:
-        out.merge("Transfer-Encoding", "chunked")
+    chunked = framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env
+    if chunked:
         out.unset("Content-Length")
     elif framing is Framing.CHUNKED:
         framing, stays = Framing.CLOSE, False
@@ -155,10 +165,11 @@ def keep_alive(r: Request, bodiless: bool) -> tuple[bool, Framing]:
             out.set("Keep-Alive", f"timeout={seconds}, max={left}" if server.max_keep_alive else f"timeout={seconds}")
             out.merge("Connection", "Keep-Alive")
             r.keepalive_max = left if server.max_keep_alive else 0
-        return r.close, framing
-    if not wimpy:
+    elif not wimpy:
         out.merge("Connection", "close")
-    return True, framing
+    if chunked:
+        out.merge("Transfer-Encoding", "chunked")  # httpd's header filter adds it last
+    return not stays or r.close, framing
 
 
 def _two_framings(r: Request) -> bool:

@@ -19,7 +19,7 @@ from whimbrel.http.http2 import PREFACE
 from whimbrel.http.lines import Reason
 from whimbrel.request.again import Again
 from whimbrel.request.answer import Answer
-from whimbrel.request.body import RequestBody
+from whimbrel.request.body import RequestBody, of_bad_length
 from whimbrel.request.kept import Kept
 from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection
@@ -319,6 +319,9 @@ class HttpProtocol(Answering):
         self._expects = False
         if head.error is not None or not (head.chunked or head.length):
             self._parser = None
+            if head.length_bad:
+                head.close = True
+                return of_bad_length()
             return RequestBody(0)
         body = RequestBody(None if head.chunked else head.length, self._wanted)
         self._body = body

@@ -9,7 +9,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.http.chunked import BodyError, ChunkedBody
 from whimbrel.http.head import Ending, Head, HeadLimits, HeadRules, read_head
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, RequestBody
+from whimbrel.request.body import FilePart, RequestBody, of_bad_length
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
 from whimbrel.request.raw_head import RawHead
@@ -38,7 +38,7 @@ class Client:
             if head is None:
                 break
             rest = self.buffer[head.end :]
-            body = RequestBody(0)
+            body = of_bad_length() if head.length_bad else RequestBody(0)
             if head.error is None and (head.chunked or head.length):
                 taken = self._body(head, rest)
                 if taken is None:
