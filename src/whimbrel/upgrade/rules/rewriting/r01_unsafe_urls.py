@@ -46,7 +46,8 @@ def _finding(estate: Estate, rule: RewriteLine, needs: list[Need]) -> Finding:
     remedy = f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work" if flags else ""
     if not all(need.flags for need in needs):
         remedy = "; ".join(filter(None, (remedy, "put what goes into the query through a map of the type int:escape")))
-    safety = Safety.MANUAL if not edits else Safety.SAFE if all(need.same for need in needs) else Safety.REVIEW
+    unsafe = any(flag.startswith("Unsafe") for flag in flags)  # 2.4 has closed a hole there: a person decides whether it opens again
+    safety = Safety.MANUAL if not edits else Safety.SAFE if not unsafe and all(need.same for need in needs) else Safety.REVIEW
     why = " and ".join(need.why for need in needs)
     return Finding("R01", rule.line.place, f"2.4 answers 403 where {why}", remedy, Risk.CHANGES, safety, edits)
 
