@@ -17,6 +17,7 @@ from whimbrel.request.record import Request
 from whimbrel.request.redirect import filtered
 
 HEADER_ONLY = frozenset((204, 304))
+HTTP_1_0 = (1, 0)
 # The fields that a 304 of 2.2 has, lower case.
 SENT_WITH_304 = frozenset((
     "connection", "keep-alive", "etag", "content-location", "expires", "cache-control", "vary", "warning", "www-authenticate",
@@ -98,8 +99,14 @@ def _answer(r: Request, *, measured: bool = True, bare: bool = False, refused: b
         _content_length(r, bodiless)
     if len(r.err_headers_out):
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
-    if "Vary" in r.headers_out:
+    if "force-no-vary" in r.env:  # for clients that can't read it: httpd takes them for clients of HTTP/1.0
+        r.headers_out.unset("Vary")
+        r.env["force-response-1.0"] = "1"
+        r.proto = HTTP_1_0
+    elif "Vary" in r.headers_out:
         _vary(r)
+    if "downgrade-1.0" in r.env and r.proto > HTTP_1_0:
+        r.proto = HTTP_1_0
     close, framing = keep_alive(r, bodiless, refused=refused)
     if bare:
         r.headers_out.unset("Connection")
@@ -141,7 +148,7 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False) -> tuple[bo
     wimpy = _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "Content-Length" in out
-    ends = refused or (r.close and _two_framings(r))
+    ends = refused or (r.close and _two_framings(r)) or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     unchunked = asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
@@ -185,11 +192,7 @@ def _waits(r: Request) -> bool:
 
 
 def _vary(r: Request) -> None:
-    """One Vary field that names each header once; none where ``force-no-vary`` is set, for clients that can't read it."""
-    if "force-no-vary" in r.env:
-        r.headers_out.unset("Vary")
-        r.env["force-response-1.0"] = "1"
-        return
+    """One Vary field that names each header once."""
     names: dict[str, str] = {}
     for value in r.headers_out.get_all("Vary"):
         for name in value.replace(",", " ").split():
