@@ -23,11 +23,13 @@ class BodyError(Exception):
     """The body is malformed (400) or a chunk larger than can be counted (413).
 
     *reason* is the line for the error log; *chunk*: it is a chunk that can't be read, so that nobody knows where the next request begins.
+    *endless*: httpd knows neither where the body ends nor how long its own page about it is, as with a bad chunk and a body that is too large.
     """
 
-    def __init__(self, status: int, reason: Reason, *, chunk: bool = False) -> None:
+    def __init__(self, status: int, reason: Reason, *, chunk: bool = False, endless: bool = False) -> None:
         super().__init__(reason.text)
         self.status, self.reason, self.chunk = status, reason, chunk
+        self.endless = endless or chunk or status == 413
 
 
 class _At(Enum):

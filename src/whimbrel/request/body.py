@@ -36,7 +36,6 @@ class FilePart:
 
 
 ANNOUNCED: Final = "AH01588"
-BAD_LENGTH: Final = "Invalid Content-Length"
 Part = bytes | FilePart
 Stream = AsyncIterator[bytes]
 
@@ -180,5 +179,5 @@ class RequestBody:
 def of_bad_length() -> RequestBody:
     """The body of a request whose Content-Length is no number: 2.2 refuses it when it is read."""
     body = RequestBody(None)
-    body.fail(BodyError(400, Reason("error", "", BAD_LENGTH)))
+    body.fail(BodyError(400, Reason("error", "", "Invalid Content-Length"), endless=True))
     return body

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from whimbrel.config.core import CoreServer
 from whimbrel.http.asked import AskedHeaders
-from whimbrel.http.head import Head
+from whimbrel.http.head import Head, HeadLimits
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.kept import Kept, moves_unseen
@@ -92,19 +92,25 @@ class Book:
         self._seen: set[int] = set()
         self._bytes = self._exact_bytes = 0
 
-    def find(self, connection: Connection, head: bytes, turn: int) -> Kept | None:
-        """The kept answer for the exact bytes of a head, if it still holds."""
-        kept = self.exact.get(head)
+    def look(self, connection: Connection, raw: bytes, limits: HeadLimits, turn: int, spare: int = 0) -> tuple[Kept | None, RawHead | None]:
+        """The kept answer for the bytes of a head, if there is one that holds, and the head where it is not the same to the byte.
+
+        *limits* are those for heads; *spare* lines of the bytes are none that the client has sent.  *turn*: see `Kept.valid`.
+        """
+        kept = self.exact.get(raw)
         if kept is None:
-            kept = self._old_exact.get(head)
-            if kept is None:
-                return None
-            self._put_exact(head, kept)
-        if kept.valid(connection, turn):
-            return kept
-        self.exact.pop(head, None)
-        self._old_exact.pop(head, None)
-        return None
+            kept = self._old_exact.get(raw)
+            if kept is not None:
+                self._put_exact(raw, kept)
+        if kept is not None and kept.valid(connection, turn):
+            return kept, None
+        if len(raw) > limits.plain:
+            return None, None
+        head = RawHead(raw)
+        if 0 < limits.fields < len(head.lines) - 3 - spare:
+            return None, None
+        kept = self.find_alike(connection, head)
+        return (kept, head) if kept is not None and kept.valid(connection, turn) else (None, None)
 
     def find_alike(self, connection: Connection, head: RawHead) -> Kept | None:
         """The kept answer for a head that differs from an earlier one in nothing that mattered; the caller asks whether it still holds."""

@@ -1,6 +1,6 @@
 """The engine: one configuration that answers requests.  It owns no socket.
 
-`respond` gives an answer at once where nothing has to be waited for, else an awaitable of one; `quick` gives back what was kept.
+`respond` gives an answer at once where nothing has to be waited for, else an awaitable of one; what was kept is found in `kept`.
 """
 
 from __future__ import annotations
@@ -70,15 +70,6 @@ class Engine:
         self._writers: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
-    def quick(self, connection: Connection, head: bytes, turn: int = -1) -> Kept | None:
-        """The kept answer for these exact bytes of a request head, when it still holds; files are looked at once in each *turn* (-1: always)."""
-        return self.kept.book(connection.local_ip, connection.local_port).find(connection, head, turn)
-
-    def alike(self, connection: Connection, head: RawHead, turn: int = -1) -> Kept | None:
-        """The kept answer for a head that differs from an earlier one in nothing that mattered, when it still holds (see `quick`)."""
-        kept = self.kept.book(connection.local_ip, connection.local_port).find_alike(connection, head)
-        return kept if kept is not None and kept.valid(connection, turn) else None
-
     def repeated(self, kept: Kept, connection: Connection, head: RawHead | None = None) -> None:
         """Write the log lines of one more use of a kept answer: for *head*, or for one that is its own to the byte."""
         repeat(kept, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from whimbrel.config.core import CoreFolder, CoreServer
-from whimbrel.http.chunked import BodyError
 from whimbrel.http.response import bad_header
 from whimbrel.http.status import drops_connection, status_line
 from whimbrel.octets import raw
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import BAD_LENGTH, FilePart
+from whimbrel.request.body import FilePart
 from whimbrel.request.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.request.die import die
 from whimbrel.request.record import Request
@@ -42,13 +41,8 @@ async def finish(r: Request) -> Answer:
             await filtered(r)
             return _answer(r, measured=False)
     failure = r.body_in.failure
-    refused = failure is not None and _refuses(failure)
+    refused = failure is not None and failure.endless
     return _answer(r, measured=not refused, refused=refused)
-
-
-def _refuses(failure: BodyError) -> bool:
-    """Whether a request's body was bad or too large: httpd then knows neither where it ends nor how long its own page is."""
-    return failure.chunk or failure.status == 413 or failure.reason.text == BAD_LENGTH
 
 
 def _has_bad_field(r: Request) -> bool:

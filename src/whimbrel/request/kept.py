@@ -119,8 +119,11 @@ class Kept:
         return self.remade is None or self._made(self.remade, connection)
 
     def slim(self, bare: RawHead) -> None:
-        """Let go of what no further use asks for: most of what a request and its head, whose bytes are *bare*, take in memory."""
-        if self.remade is not None:
+        """Let go of what no further use asks for: most of what a request and its head, whose bytes are *bare*, take in memory.
+
+        The head of a body that is made anew, or of a file, is still told by the scoreboard while it is sent.
+        """
+        if self.remade is not None or self.file:
             return
         self.head, bare.lines = bare, []
         r: Any = self.request
@@ -175,12 +178,11 @@ class Kept:
     def wire(self, connection: Connection, date: bytes, now: float) -> bytes:
         """Head and body as they go out at *now*, which is *date*."""
         self.renew(date, now)
-        if self.slot is None:
-            if date != self.date or not self.data:
-                self.date, self.data = date, b"%b%b%b%b" % (self.before, date, self.after, self.payload)
-            return self.data
-        first, second, maximum = self.slot
-        return b"%b%b%b%d%b%b" % (self.before, date, first, maximum - connection.served, second, self.payload)
+        if self.slot is not None:
+            return self.fields(connection, date, now) + self.payload
+        if date != self.date or not self.data:
+            self.date, self.data = date, b"%b%b%b%b" % (self.before, date, self.after, self.payload)
+        return self.data
 
     def renew(self, date: bytes, now: float) -> None:
         """Make the texts in `after` anew that go with the clock."""

@@ -225,10 +225,10 @@ class Http2Connection(asyncio.Protocol, Expiring):
         body = RequestBody(0) if ended else StreamBody(head.length, self, number)
         stream = self._stream(number, head, body)
         stream.ended = ended
+        self._begun.append(stream)
         if ended and head.length:
             self._gone(stream, Reset.PROTOCOL_ERROR)
             self.reset(number, Reset.PROTOCOL_ERROR)
-        self._begun.append(stream)
 
     def _begin_all(self) -> None:
         """Work on the requests of one piece of data, but not on those that it already takes back."""
@@ -350,6 +350,9 @@ class Http2Connection(asyncio.Protocol, Expiring):
         """The client will not see an answer of *stream*; whoever works on it finds out when it reads or writes."""
         stream.gone = True
         stream.connection.aborted = True
+        if stream in self._begun:
+            self._begun.remove(stream)
+            self.running -= 1  # at once: what comes in the same piece of data may have its place
         if self.streams.pop(stream.number, None) is not None and isinstance(stream.body, StreamBody):
             self.took(stream.number, stream.body.buffered)
         if not stream.body.ended:

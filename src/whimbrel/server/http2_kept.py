@@ -63,10 +63,8 @@ class Repeater:
         """What was kept for a head, and the head where it is not the same to the byte."""
         service, connection, limits = self.session.service, self.session.connection, self.session.manners.limits
         service.begin_turn()
-        kept, head = service.engine.quick(connection, raw, service.turn), None
-        if kept is None and len(raw) <= limits.plain:
-            head = RawHead(raw)
-            kept = None if 0 < limits.fields < len(head.lines) - 4 else service.engine.alike(connection, head, service.turn)
+        book = service.engine.kept.book(connection.local_ip, connection.local_port)
+        kept, head = book.look(connection, raw, limits, service.turn, spare=1)
         if kept is not None:
             kept.renew(service.date, service.now)
         return kept, head

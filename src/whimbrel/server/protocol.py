@@ -177,16 +177,9 @@ class HttpProtocol(Answering):
             if end < 4:
                 break
             piece = data if end == size and not done else data[done:end]
-            kept, head = book.find(connection, piece, turn), None
+            kept, head = book.look(connection, piece, limits, turn)
             if kept is None:
-                if len(piece) > limits.plain:
-                    break
-                head = RawHead(piece)
-                if 0 < limits.fields < len(head.lines) - 3:
-                    break
-                kept = book.find_alike(connection, head)
-                if kept is None or not kept.valid(connection, turn):
-                    break
+                break
             if kept.file:
                 if out:
                     break  # what is there goes out first

@@ -12,7 +12,6 @@ from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart, RequestBody, of_bad_length
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
-from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection
 
 __all__ = ["Client", "HeadLimits", "HeadRules"]
@@ -55,10 +54,8 @@ class Client:
             end = self.buffer.find(b"\r\n\r\n") + 4
             if end < 4:
                 break
-            head, kept = None, self.engine.quick(self.connection, self.buffer[:end])
-            if kept is None and end <= self.limits.plain:
-                head = RawHead(self.buffer[:end])
-                kept = None if 0 < self.limits.fields < len(head.lines) - 3 else self.engine.alike(self.connection, head)
+            book = self.engine.kept.book(self.connection.local_ip, self.connection.local_port)
+            kept, head = book.look(self.connection, self.buffer[:end], self.limits, -1)
             if kept is None:
                 break
             now = self.engine.runtime.now()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.asked import MTIME, engine
 
+from whimbrel.http.head import HeadLimits
 from whimbrel.request.again import Again
 from whimbrel.request.engine import Engine
 from whimbrel.request.kept import Kept
@@ -37,13 +38,16 @@ def kept_by(serving: Engine) -> Kept | None:
     """What is kept for a head that comes the fourth time."""
     for _ in range(3):
         body(serving)
-    return serving.quick(connection(), HEAD)
+    kept, head = serving.kept.book("127.0.0.1", 80).look(connection(), HEAD, HeadLimits(), -1)
+    assert head is None
+    return kept
 
 
 def test_it_is_kept_without_its_bytes(tmp_path: Path) -> None:
     kept = kept_by(site(tmp_path))
     assert kept is not None
     assert (kept.size, kept.body, kept.weight < 10_000) == (SIZE, b"", True)
+    assert kept.request.head.line == "GET /big.bin HTTP/1.1"  # for the scoreboard, while it is sent
 
 
 @pytest.mark.parametrize("text", ["b" * SIZE, "b" * (SIZE - 1), "b" * (SIZE + 1)])

@@ -15,12 +15,13 @@ import pytest
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import V24
+from whimbrel.http.head import HeadLimits
 from whimbrel.modules import ALL
 from whimbrel.request import books, raw_head
 from whimbrel.request import kept as kept_answers
 from whimbrel.request.books import MAX_ENTRIES
 from whimbrel.request.engine import Engine
-from whimbrel.request.raw_head import RawHead
+from whimbrel.request.kept import Kept
 from whimbrel.request.record import Connection
 from whimbrel.testing.standin import StandIn
 from whimbrel.testing.wire import Client
@@ -113,6 +114,11 @@ def ask(serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1"
     return re.sub(r"Date: [^\r]*", "Date: -", answer), [line.decode("latin-1") for line in log[before:]]
 
 
+def kept_for(serving: Engine, connection: Connection, head: bytes) -> Kept | None:
+    """What is kept for a head."""
+    return serving.kept.book(connection.local_ip, connection.local_port).look(connection, head, HeadLimits(), -1)[0]
+
+
 def unkept(serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET") -> tuple[str, list[str]]:
     """`ask` where nothing is kept."""
     serving.kept.clear()
@@ -144,7 +150,7 @@ def test_what_does_not_matter_finds_the_kept_answer(root: Path) -> None:
     serving = engine(root)
     ask(serving, "/a.txt", ["X-B: first", "Cookie: a=1"])
     head = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nCookie: a=2\r\nX-C: other\r\n\r\n"
-    assert serving.alike(Connection("127.0.0.9", 5000, "127.0.0.1", 8080), RawHead(head)) is not None
+    assert kept_for(serving, Connection("127.0.0.9", 5000, "127.0.0.1", 8080), head) is not None
 
 
 def test_what_matters_does_not(root: Path) -> None:
@@ -152,7 +158,7 @@ def test_what_matters_does_not(root: Path) -> None:
     ask(serving, "/a.txt", ["User-Agent: Mozilla/5.0"])
     for line in (b"User-Agent: Evil", b"Range: bytes=0-1", b"Host: other", b"Bad Name: x"):
         head = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n%b\r\n\r\n" % line
-        assert serving.alike(Connection("127.0.0.9", 5000, "127.0.0.1", 8080), RawHead(head)) is None
+        assert kept_for(serving, Connection("127.0.0.9", 5000, "127.0.0.1", 8080), head) is None
 
 
 def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
@@ -173,7 +179,7 @@ def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
             page, _lines = ask(serving, "/index.html", ["Connection: keep-alive"])
             assert f"Cache-Control: max-age={2_000_000_000 - int(now)}\r\nExpires: Wed, 18 May 2033 03:33:20 GMT\r\n" in page
             assert "Keep-Alive: timeout=5, max=100\r\n" in page
-    assert serving.quick(Connection("127.0.0.1", 5000, "127.0.0.1", 8080), b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n") is not None
+    assert b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" in serving.kept.book("127.0.0.1", 8080).exact
 
 
 def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
@@ -182,10 +188,10 @@ def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
     connection = Connection("127.0.0.1", 5000, "127.0.0.1", 8080)
     for _ in range(3):
         ask(serving, "/dark.txt", [])
-    assert serving.quick(connection, first) is not None
+    assert first in serving.kept.book("127.0.0.1", 8080).exact
     for number in itertools.islice(itertools.count(), 3 * MAX_ENTRIES):
-        serving.alike(connection, RawHead(b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\nCookie: n=%d\r\n\r\n" % number))
-    assert serving.quick(connection, first) is not None
+        kept_for(serving, connection, b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\nCookie: n=%d\r\n\r\n" % number)
+    assert first in serving.kept.book("127.0.0.1", 8080).exact
 
 
 def entries(serving: Engine) -> int:

@@ -12,6 +12,7 @@ import pytest
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import V24
+from whimbrel.http.head import HeadLimits
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
@@ -142,4 +143,4 @@ def test_a_file_that_has_just_changed_is_not_kept(root: Path) -> None:
     serving = engine(root)
     ask(serving, "/a.txt")
     head = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    assert serving.quick(Connection("127.0.0.1", 5000, "127.0.0.1", 8080), head) is None
+    assert serving.kept.book("127.0.0.1", 8080).look(Connection("127.0.0.1", 5000, "127.0.0.1", 8080), head, HeadLimits(), -1)[0] is None
