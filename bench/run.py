@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from bench.page import write_page
 from bench.process import NotStarted, Running
 from bench.report import extras_table, model, table
 from bench.servers import Server, prepare, program
+from whimbrel.testing.ports import free_port
 
 NAMES = ("whimbrel", "apache", "nginx", "granian")
 RESULTS = Path(__file__).with_name("results.json")
@@ -44,14 +44,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--extras", action=argparse.BooleanOptionalAction, default=True, help="start-up, -t, idle connections")
     parser.add_argument("--docs", type=Path, help="write the page of figures and plots to this folder")
     return parser.parse_args()
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def cores() -> tuple[int | None, int | None]:

@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whimbrel.testing.ports import free_port
+
 LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
 HOPELESS = 500          # failures of one client after which it gives up
 MEMORY_PROMISED = 1024  # kilobytes
@@ -87,9 +89,7 @@ class Server:
     def __init__(self, workers: int) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="whimbrel-soak-"))
         self.root.chmod(0o755)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         for name in ("conf", "htdocs/f", "htdocs/i", "logs"):
             (self.root / name).mkdir(parents=True)
         for number in range(500):

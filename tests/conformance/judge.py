@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.cases import Case, Exempt, covered
+from whimbrel.testing.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("WHIMBREL_SHARED", ROOT.parent / "shared"))
@@ -66,7 +67,9 @@ def load() -> ModuleType:
     """run.py; `.harness` of it is the other one.  Skips the calling test where they are absent."""
     if not (SHARED / "conformance" / "run.py").is_file():
         pytest.skip(f"no {SHARED.name}/conformance/run.py beside the repository: nothing to compare with")
-    return fresh("run")
+    run = fresh("run")
+    run.harness.free_ports = free_ports
+    return run
 
 
 def ask(case: Case, version: str) -> dict[str, Any]:

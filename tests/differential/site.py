@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from whimbrel.testing.ports import free_port
+
 MTIME = 1_600_000_000
 MODULES = """
 mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic auth_digest access_compat authn_dbm authz_dbm
@@ -80,16 +82,6 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
     for path in (root, *root.rglob("*")):
         os.chmod(path, 0o755 if path.is_dir() else 0o644)
         os.utime(path, (MTIME, MTIME))
-
-
-def free_port() -> int:
-    """A port of five digits that nobody listens on: its length shows in Content-Length."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        if port >= 10000:
-            return port
 
 
 class Running:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from whimbrel.testing.ports import free_port
+
 CONFIGURATION = """\
 LoadModule mpm_event_module m/mod_mpm_event.so
 LoadModule authz_core_module m/mod_authz_core.so
@@ -107,9 +109,7 @@ def server() -> Iterator[Running]:
     """A server that has not been started; its folder can be read by everybody, since root's workers become www-data."""
     root = Path(tempfile.mkdtemp(prefix="whimbrel-"))
     root.chmod(0o755)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     for name in ("conf", "htdocs", "logs"):
         (root / name).mkdir()
     user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""

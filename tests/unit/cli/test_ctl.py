@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.cli.ctl import as_text, brief
+from whimbrel.testing.ports import free_port
 
 FAILED = "The Apache error log may have more information.\n"
 
@@ -63,10 +64,8 @@ def test_stop_without_a_server_is_0(tmp_path: Path) -> None:
 
 
 def test_status_that_cannot_be_fetched() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/server-status"
-        done = ctl("status", STATUSURL=url)
+    url = f"http://127.0.0.1:{free_port()}/server-status"
+    done = ctl("status", STATUSURL=url)
     assert done.returncode == 1
     assert f"'{url}' failed" in done.stderr
 

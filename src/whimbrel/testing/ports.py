@@ -1,0 +1,40 @@
+"""Ports for servers that are started by tests."""
+
+from __future__ import annotations
+
+import random
+import socket
+from pathlib import Path
+from typing import Final
+
+FIRST: Final = 10_000   # five digits, so that a port's length in a page is always the same
+_RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def _clients() -> int:
+    """The first port that the system gives to a client: one that ended a moment ago would keep a server from its port (ip(7))."""
+    try:
+        return int(_RANGE.read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 32_768
+
+
+def free_port() -> int:
+    """A port that nobody has, on any address, and that no client is given: at random, since others look for one at the same time."""
+    last = max(_clients(), FIRST + 1_000)
+    while True:
+        port = random.randrange(FIRST, last)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+            except OSError:
+                continue
+        return port
+
+
+def free_ports(count: int) -> list[int]:
+    """*count* different ports (see `free_port`)."""
+    ports: set[int] = set()
+    while len(ports) < count:
+        ports.add(free_port())
+    return list(ports)
