@@ -12,8 +12,9 @@ those (`versions=`); `version` is for what compares versions, and for choosing a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from whimbrel.records import dataclass, field, replace
 
 
 def switch(row: str, meaning: str) -> Any:

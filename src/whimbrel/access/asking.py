@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from whimbrel.access.atoms import Atom, Member
@@ -12,6 +11,7 @@ from whimbrel.access.layers import Layer
 from whimbrel.access.merged import Alias, Settings, World
 from whimbrel.config.core import CoreFolder
 from whimbrel.modules.auth_api import AuthnCoreSettings, auth_type
+from whimbrel.records import dataclass, replace
 from whimbrel.request.plan import Plan
 
 S = TypeVar("S")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from whimbrel.modules.networks import Network, Networks
+from whimbrel.records import dataclass
 
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
 Range = tuple[bool, int, int]

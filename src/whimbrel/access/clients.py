@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +25,7 @@ from whimbrel.access.atoms import (
 )
 from whimbrel.config.load import deep_recursion
 from whimbrel.modules.networks import Network
+from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
     from whimbrel.access.decision import Space

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -11,6 +10,7 @@ from whimbrel.access import clients
 from whimbrel.access.atoms import Atom
 from whimbrel.access.clients import Client
 from whimbrel.access.diagram import Diagram
+from whimbrel.records import dataclass
 
 Function = Any
 """A node of a diagram: combines by ``&``, ``|``, ``~``."""

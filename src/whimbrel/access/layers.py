@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.config.model import SectionKind
 from whimbrel.directives import node as directives
 from whimbrel.errors import ConfigError, Place
+from whimbrel.records import dataclass, field
 from whimbrel.syntax import tree
 
 ALIASES: Final = frozenset({"authnprovideralias", "authzprovideralias"})

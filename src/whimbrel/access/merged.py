@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from whimbrel.modules import ALL
 from whimbrel.modules.auth_api import AuthzProvider
 from whimbrel.modules.mod_authz_core.providers import refuse
 from whimbrel.modules.mod_authz_core.setters import AuthzCoreServer, check_trees
+from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, filled
 from whimbrel.request import plan

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
+
+from whimbrel.records import dataclass
 
 SERVER: Final = "server"
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, cached_property
+
+from whimbrel.records import dataclass
 
 WHERE = {
     "OR_LIMIT": 1, "OR_OPTIONS": 2, "OR_FILEINFO": 4, "OR_AUTHCFG": 8, "OR_INDEXES": 16, "OR_ALL": 31, "OR_UNSET": 32, "ACCESS_CONF": 64,

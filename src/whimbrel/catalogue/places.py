@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from whimbrel.catalogue.load import Row
+from whimbrel.records import dataclass
 
 FAMILIES = {
     "DIRECTORY": ("<directory", "<directorymatch"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import typer
 
@@ -12,6 +12,7 @@ from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.harmless import SERVER, table
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
+from whimbrel.records import dataclass
 
 app = typer.Typer(add_completion=False)
 

@@ -6,10 +6,10 @@ Manual: programs/htdbm.html.  A value is the hash, with a colon and the comment 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.utilities import usage
 from whimbrel.utilities.asking import LONGEST, TooLong, from_stdin, twice
 from whimbrel.utilities.options import Exit, Program, Wrong, out, parse, say, start

@@ -9,10 +9,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.utilities import usage
 from whimbrel.utilities.asking import LONGEST, TooLong, ask, from_stdin, twice
 from whimbrel.utilities.options import Exit, Program, Wrong, out, parse, say, start

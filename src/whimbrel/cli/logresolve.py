@@ -8,11 +8,11 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from threading import Thread
 from typing import Final, TypeVar
 
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass, field
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, Program, Wrong, parse, start
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
+
+from whimbrel.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from whimbrel.cli.rewrite_cases import BadTable, Case, read_cases
+from whimbrel.records import dataclass, field
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 

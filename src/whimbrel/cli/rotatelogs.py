@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import select
-from dataclasses import dataclass
 from typing import Final
 
+from whimbrel.records import dataclass
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, Program, Wrong, parse, say, start
 from whimbrel.utilities.rotation import Plan, Rotation

@@ -6,12 +6,12 @@ import os
 import shlex
 import subprocess
 import tempfile
-from dataclasses import replace
 
 import typer
 
 from whimbrel.cli.upgrade_output import described
 from whimbrel.octets import to_system
+from whimbrel.records import replace
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.difference import shown_path, unified
 from whimbrel.upgrade.estate import Estate

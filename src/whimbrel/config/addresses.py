@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from dataclasses import dataclass
 
 from whimbrel.config.model import Address
 from whimbrel.errors import ConfigError
+from whimbrel.records import dataclass
 
 ANY, DEFAULT = "*", "_default_"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import complete, new_configuration, read
@@ -11,6 +10,7 @@ from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import Dialect
 from whimbrel.errors import ConfigError, StartError
+from whimbrel.records import replace
 from whimbrel.registry.module import Module
 
 

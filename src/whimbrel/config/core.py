@@ -5,9 +5,9 @@ The directives that fill them are in modules/core/.  Manual: mod/core.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
+from whimbrel.records import dataclass, replace
 from whimbrel.registry.settings import appended, overlaid, setting
 
 # Options, httpd's bits.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Address, Server
+from whimbrel.records import dataclass, field
 
 ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256

@@ -6,7 +6,6 @@ A file is parsed under what AllowOverride admits where it stands: the same file 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.config.configuration import STREAM_TAGS, Configuration
@@ -19,6 +18,7 @@ from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Where
 from whimbrel.errors import ConfigError, Place
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 
 ALL: Final = int(Where.OR_ALL)
 

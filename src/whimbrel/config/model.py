@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
 from whimbrel.directives.node import Node
 from whimbrel.errors import Place
 from whimbrel.expr.compile import Condition
+from whimbrel.records import dataclass, field
 from whimbrel.regex import Regex
 from whimbrel.registry.settings import filled, merge
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

@@ -6,9 +6,10 @@ Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the con
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, Flag, IntFlag, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
     from whimbrel.directives.command import Command

@@ -7,11 +7,11 @@ complete, and it is reduced by default, whatever comes next, unless something ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from whimbrel.expr.grammar import PRECEDENCE, RULES, TOKENS, Rule
+from whimbrel.records import dataclass
 
 Item = tuple[int, int]  # rule number, how many of its parts have been seen
 _LEVEL: Final = {token: level for level, tokens in enumerate(PRECEDENCE) for token in tokens}

@@ -5,8 +5,9 @@ Each rule names the method of `parser.Builder` that makes the tree; "" passes th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from whimbrel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

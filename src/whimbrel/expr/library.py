@@ -7,8 +7,9 @@ The core's own are in `variables`, `functions` and `operators`; modules add thei
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation

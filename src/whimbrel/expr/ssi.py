@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from whimbrel.records import dataclass
 from whimbrel.regex import Found, Regex, RegexError, compile_regex
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from whimbrel.expr.library import BinaryOperator, Function, ListFunction, UnaryOperator, Variable
+from whimbrel.records import dataclass
 from whimbrel.regex import Regex
 
 

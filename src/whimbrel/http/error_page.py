@@ -6,12 +6,12 @@ The words differ between 2.2, which names the URL, and 2.4, which doesn't.  They
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from whimbrel.http.status import status_line
 from whimbrel.http.url import escape_html
+from whimbrel.records import dataclass
 
 DOCTYPE_22: Final = '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN">'
 DOCTYPE_24: Final = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">'

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from whimbrel.http.headers import Headers
 from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
+from whimbrel.records import dataclass, field
 
 _STRICT_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+:")
 _BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")

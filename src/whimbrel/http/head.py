@@ -10,7 +10,6 @@ Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, Li
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.http.fields import Fields, read_fields
@@ -19,6 +18,7 @@ from whimbrel.http.host import check_host, construct_host
 from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
 from whimbrel.http.request_line import RequestLine, parse_request_line
 from whimbrel.http.target import Target
+from whimbrel.records import dataclass
 
 __all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "compose", "read_head"]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
 from whimbrel.http.head import Head, HeadError, HeadLimits, HeadRules, Reason, compose
 from whimbrel.http.headers import Headers
+from whimbrel.records import dataclass, field
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
 
 from whimbrel.octets import text
+from whimbrel.records import dataclass, field
 
 # The methods that httpd registers by itself, in all configurations.
 METHODS: Final = frozenset((

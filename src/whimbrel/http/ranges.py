@@ -7,11 +7,11 @@ bytes than there are.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from whimbrel.http.headers import Headers
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 
 _NUMBER_24 = re.compile(r"[0-9]+", re.ASCII)
 _NUMBER_22 = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+", re.ASCII)

@@ -6,11 +6,11 @@ A line is read to its end even when something is wrong early on, since the acces
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from whimbrel.http.lines import HeadRules, Reason
 from whimbrel.http.target import Target, split_target
+from whimbrel.records import dataclass
 
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]*")
 _VISIBLE = re.compile(r"[!-~\x80-\xff]*")

@@ -6,7 +6,6 @@ Manual: mod/mod_access_compat.html.  A section's record replaces the outer one a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, TypeVar
 
@@ -16,6 +15,7 @@ from whimbrel.errors import ConfigError, Place
 from whimbrel.modules.auth_api import environment
 from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network
+from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Reads
 from whimbrel.registry.phases import Answer
 from whimbrel.registry.settings import UNSET, setting

@@ -6,7 +6,6 @@ Results are httpd's enumerations (authn_status, authz_status).  A provider's `ma
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from whimbrel.config.core import CoreFolder
@@ -16,6 +15,7 @@ from whimbrel.directives.command import Command
 from whimbrel.errors import Place
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.core.access22 import escape_quotes
+from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.decisions import watching

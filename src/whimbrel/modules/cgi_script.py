@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from stat import S_ISDIR
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from whimbrel.modules.core.handler import DEFAULT_BODY_LIMIT
 from whimbrel.modules.script_head import LONGEST, ScriptHead
 from whimbrel.modules.script_log import ScriptLog
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.body import level_of, too_large
 

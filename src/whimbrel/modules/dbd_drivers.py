@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 from urllib.parse import quote
 
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 
 _CONNECT: Final = 5  # seconds that making a connection, or waiting for another's lock, may take
 _LONGEST: Final = 10.0  # seconds after which a query is given up

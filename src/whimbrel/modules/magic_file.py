@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.http.dates import DAYS, MONTHS
+from whimbrel.records import dataclass
 
 WINDOW: Final = 64        # bytes that must be there from an offset on, whatever a rule compares
 _TEXT_SIZE: Final = 49    # what httpd keeps of a rule's text

@@ -5,7 +5,6 @@ Manual: mod/mod_actions.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.execute import state_of
@@ -14,6 +13,7 @@ from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.errors import ConfigError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.setters import own
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, Answer
 from whimbrel.registry.settings import overlaid, setting

@@ -6,7 +6,6 @@ Manual: mod/mod_alias.html.  Server-level redirects and aliases are asked when t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.execute import root_relative
@@ -17,6 +16,7 @@ from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.patterns import Substitution, compiled, is_url
 from whimbrel.modules.setters import Not, atoi, check_context, set_flag
+from whimbrel.records import dataclass
 from whimbrel.regex import Regex
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, Answer

@@ -5,13 +5,13 @@ Manual: mod/mod_allowmethods.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
+from whimbrel.records import dataclass
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, Answer

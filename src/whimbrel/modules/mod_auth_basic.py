@@ -9,7 +9,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -30,6 +29,7 @@ from whimbrel.modules.auth_api import (
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.setters import set_flag
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
 from whimbrel.registry.settings import UNSET, setting

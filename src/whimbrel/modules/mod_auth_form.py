@@ -10,7 +10,6 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.catalogue.checks.numbers import strtol
@@ -36,6 +35,7 @@ from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.mod_request import ready_body
 from whimbrel.modules.setters import set_flag, set_text
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, Answer
 from whimbrel.registry.settings import UNSET, setting

@@ -5,13 +5,12 @@ Manual: mod/mod_authn_anon.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.record import Request

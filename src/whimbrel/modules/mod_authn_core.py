@@ -6,7 +6,6 @@ Manual: mod/mod_authn_core.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
@@ -26,6 +25,7 @@ from whimbrel.modules.auth_api import (
     without_behaviour,
 )
 from whimbrel.modules.setters import global_only
+from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, Answer
 from whimbrel.registry.settings import UNSET, setting

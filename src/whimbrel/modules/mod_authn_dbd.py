@@ -6,7 +6,6 @@ Manual: mod/mod_authn_dbd.html.  The first column of the first row is the passwo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
@@ -24,6 +23,7 @@ from whimbrel.modules.auth_api import (
 from whimbrel.modules.auth_files import Verifier
 from whimbrel.modules.dbd_drivers import DatabaseError
 from whimbrel.modules.mod_dbd import ask, environment_name
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request

@@ -5,8 +5,6 @@ Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
@@ -21,6 +19,7 @@ from whimbrel.modules.auth_api import (
 from whimbrel.modules.auth_files import Unreadable
 from whimbrel.modules.dbm_files import DbmFile
 from whimbrel.modules.setters import set_path, set_text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request

@@ -5,8 +5,6 @@ Manual: mod/mod_authn_file.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
@@ -21,6 +19,7 @@ from whimbrel.modules.auth_api import (
     storing,
 )
 from whimbrel.modules.auth_files import AuthFile, Passwords, Unreadable, password_file
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request

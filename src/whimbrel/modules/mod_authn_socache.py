@@ -6,7 +6,6 @@ Manual: mod/mod_authn_socache.html.  Each worker keeps its own; the kinds of sha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.catalogue.checks.providers import has_socache, segment
@@ -17,6 +16,7 @@ from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
 from whimbrel.modules.auth_files import Verifier
 from whimbrel.modules.setters import atoi, global_only, set_text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.record import Request

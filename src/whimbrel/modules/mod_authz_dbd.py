@@ -6,7 +6,6 @@ Manual: mod/mod_authz_dbd.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -17,6 +16,7 @@ from whimbrel.modules.dbd_drivers import DatabaseError
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.mod_dbd import ask
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.expressions import Template

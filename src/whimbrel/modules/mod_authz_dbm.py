@@ -7,7 +7,6 @@ holds passwords as well: ``password:groups[:anything]``.  Names have regard to c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -18,6 +17,7 @@ from whimbrel.modules.dbm_files import DbmFile
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag, set_path, set_text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting

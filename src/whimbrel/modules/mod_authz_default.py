@@ -5,11 +5,10 @@ Manual of 2.2: mod/mod_authz_default.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting

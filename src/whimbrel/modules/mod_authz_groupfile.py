@@ -5,7 +5,6 @@ Manual: mod/mod_authz_groupfile.html.  Group names have no regard to case, user 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -17,6 +16,7 @@ from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting

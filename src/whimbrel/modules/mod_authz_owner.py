@@ -8,13 +8,13 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
 from whimbrel.modules.core.access22 import Requirement, applying, requirements
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting

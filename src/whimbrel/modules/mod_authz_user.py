@@ -5,7 +5,6 @@ Manual: mod/mod_authz_user.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -13,6 +12,7 @@ from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProv
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting

@@ -5,12 +5,12 @@ Manual: mod/mod_cern_meta.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.modules.setters import atoi, set_flag, set_text
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import setting

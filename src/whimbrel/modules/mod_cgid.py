@@ -5,7 +5,6 @@ Manual: mod/mod_cgid.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -14,6 +13,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogSettings
 from whimbrel.modules.setters import atoi, global_only, timeout
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting

@@ -6,13 +6,13 @@ Manual: mod/mod_dbd.html.  Queries run in a thread, each over a connection of it
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.dbd_drivers import DRIVERS, DatabaseError, Query, Result, missing_package
 from whimbrel.modules.setters import set_flag, set_text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, overlaid, setting
 from whimbrel.request.record import Request

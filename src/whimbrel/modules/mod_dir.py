@@ -5,7 +5,6 @@ Manual: mod/mod_dir.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -14,6 +13,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.setters import atoi, set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import UNSET, setting

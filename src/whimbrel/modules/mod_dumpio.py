@@ -6,11 +6,11 @@ and, for a connection, ("dumpio", "wanted").
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.modules.setters import set_choice, set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 

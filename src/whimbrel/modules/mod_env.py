@@ -6,12 +6,12 @@ Manual: mod/mod_env.html.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.octets import from_system, to_system
+from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, OK, Answer
 

@@ -5,7 +5,6 @@ Manual: mod/mod_expires.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -13,6 +12,7 @@ from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import atoi, own, set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, Answer
 from whimbrel.registry.settings import UNSET, setting

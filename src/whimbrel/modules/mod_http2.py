@@ -7,7 +7,6 @@ offers that a client need not take.  Numbers of workers mean nothing where one l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +15,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, atoi, timeout
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import setting

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_text
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
 from whimbrel.registry.settings import setting

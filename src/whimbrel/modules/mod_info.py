@@ -7,7 +7,6 @@ life, are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.core import CoreServer
@@ -16,6 +15,7 @@ from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.http.url import escape_html
 from whimbrel.modules.setters import own
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
 from whimbrel.registry.settings import appended, setting

@@ -5,7 +5,6 @@ Manual: mod/mod_log_debug.html.  From LogLevel debug on a message says through w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
@@ -15,6 +14,7 @@ from whimbrel.errors import ConfigError, Place
 from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.setters import own
+from whimbrel.records import dataclass
 from whimbrel.registry import phases
 from whimbrel.registry.module import Hook, HookMaker, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, Answer, Phase

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.model import LogSink
@@ -15,6 +14,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.modules.core.log import log_sink
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, POST_READ_REQUEST, Answer
 from whimbrel.registry.settings import setting

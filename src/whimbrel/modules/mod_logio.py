@@ -5,13 +5,13 @@ They need the sizes of heads: `Request.head` has the request's, ``head_bytes`` t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.modules.mod_log_config.items import ItemKind
 from whimbrel.modules.mod_log_config.writer import first_request
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 

@@ -6,7 +6,6 @@ A macro's lines are kept as text; Use puts them, with the arguments replaced, in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.reader import Reader, reading
@@ -15,6 +14,7 @@ from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import getword
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
+from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Module
 
 PREFIXES = "$%@"

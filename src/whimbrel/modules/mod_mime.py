@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -18,6 +17,7 @@ from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.setters import Not, check_context, set_flag, set_path, set_text
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, Answer
 from whimbrel.registry.settings import setting

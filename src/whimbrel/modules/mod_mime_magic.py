@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from dataclasses import dataclass
 from stat import S_ISREG
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.modules.magic_file import Matcher, Rule, parse_rules
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, Answer
 from whimbrel.registry.settings import setting

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -17,6 +16,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network, parse_written
 from whimbrel.modules.setters import Setter, own, set_flag, set_text
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, Answer
 from whimbrel.registry.settings import appended, setting

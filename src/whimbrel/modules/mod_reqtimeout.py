@@ -6,7 +6,6 @@ Manual: mod/mod_reqtimeout.html.  The module stores what was asked for; whoever 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -14,6 +13,7 @@ from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import atoi, own, strtol_prefix
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import overlaid, setting
 

@@ -5,14 +5,13 @@ Manual: mod/mod_request.html.  Beyond KeptBodySize a body is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.lines import Reason
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, Answer
 from whimbrel.registry.settings import setting

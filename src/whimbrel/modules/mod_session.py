@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from whimbrel.directives.command import Command
@@ -17,6 +16,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.http.headers import Headers
 from whimbrel.http.url import escape_form
 from whimbrel.modules.setters import add_text, atoi, set_flag, set_number, set_text
+from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, Answer
 from whimbrel.registry.settings import appended, setting

@@ -7,7 +7,6 @@ cookie out of it: what is put into a session before its answer goes out, a login
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.directives.command import Command
@@ -16,6 +15,7 @@ from whimbrel.modules import mod_session
 from whimbrel.modules.mod_session import Session, Store
 from whimbrel.modules.session_cookies import CookieName, clear, named, read, write
 from whimbrel.modules.setters import set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request

@@ -7,7 +7,6 @@ configuration that asks for sealing does not start without it.
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
@@ -19,6 +18,7 @@ from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.mod_session import Seal, SessionError
 from whimbrel.modules.setters import global_only, set_text
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.record import Request

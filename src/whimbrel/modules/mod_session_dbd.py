@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.directives.command import Command
@@ -18,6 +17,7 @@ from whimbrel.modules.mod_dbd import prepared
 from whimbrel.modules.mod_session import Session, SessionError, Store
 from whimbrel.modules.session_cookies import CookieName, named, read, write
 from whimbrel.modules.setters import set_flag, set_text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
 from whimbrel.request.record import Request

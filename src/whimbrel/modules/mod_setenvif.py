@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -19,6 +18,7 @@ from whimbrel.expr.compile import Condition as Test
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import NOTHING_YET
 from whimbrel.modules.patterns import Substitution, compiled
+from whimbrel.records import dataclass, field
 from whimbrel.regex import Regex
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, Answer

@@ -6,13 +6,13 @@ Manual: mod/mod_speling.html.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_flag
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import setting

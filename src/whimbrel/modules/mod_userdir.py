@@ -6,7 +6,6 @@ Manual: mod/mod_userdir.html.
 from __future__ import annotations
 
 import pwd
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -15,6 +14,7 @@ from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import own
 from whimbrel.octets import from_system, to_system
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, Answer
 from whimbrel.registry.settings import UNSET, setting

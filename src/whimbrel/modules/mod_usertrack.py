@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import re
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -17,6 +16,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.client_names import NAME_NOTE, client_address
 from whimbrel.modules.setters import atoi, set_choice, set_flag, set_text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import setting

@@ -6,13 +6,13 @@ Manual: mod/mod_vhost_alias.html.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, Answer
 from whimbrel.registry.settings import setting

@@ -7,7 +7,6 @@ workers there may be.  Manual: mod/mpm_common.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -16,6 +15,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.core.listen import LISTEN
 from whimbrel.modules.core.process import GROUP, USER, Process, on_process, process_number, set_chroot
 from whimbrel.modules.setters import Setter, atoi
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Module
 
 

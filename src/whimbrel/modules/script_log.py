@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Where
 from whimbrel.modules.setters import set_number
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.registry.settings import setting
 
 

@@ -6,11 +6,11 @@ The Cookie field is read whatever its quoting: pieces end at ``;`` and ``,``, a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
+from whimbrel.records import dataclass
 from whimbrel.request.record import Request
 
 _PIECE: Final = re.compile(r"([,;]*)([^,;]+)")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Flag, IntEnum, auto
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.dialect import Dialect
 from whimbrel.directives.spec import AnyDirective, Versions
+from whimbrel.records import dataclass
 from whimbrel.registry.phases import HookFn, Phase
 
 if TYPE_CHECKING:

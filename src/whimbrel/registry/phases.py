@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
+
+from whimbrel.records import dataclass
 
 # What a hook answers: an HTTP status (from 100 on), or one of httpd's three words.
 Answer = int

@@ -7,9 +7,10 @@ A module keeps two records, one per server and one per folder, as httpd does.  A
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, fields
 from functools import cache
 from typing import Any, Final, TypeVar
+
+from whimbrel.records import field, fields
 
 
 class _Unset:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from whimbrel.records import dataclass, field
 from whimbrel.upgrade.model import Risk
 
 UNREAD = "READ"

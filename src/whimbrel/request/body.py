@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.headers import Headers
 from whimbrel.http.lines import Reason
+from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
     from asyncio import Future

@@ -7,10 +7,10 @@ same functions decide, and each leaves a `Decision` behind.  Plans that answer r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
 from whimbrel.http.head import Head
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Made
 from whimbrel.registry.phases import ACCESS_CHECKER, ACCESS_CHECKER_EX, AUTH_CHECKER, CHECK_USER_ID, Phase
 from whimbrel.registry.phases import Answer as Said

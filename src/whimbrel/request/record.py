@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whimbrel.http.headers import Headers
+from whimbrel.records import dataclass, field
 from whimbrel.request.body import Part, RequestBody, Stream
 from whimbrel.request.files import FileView
 from whimbrel.request.log import LogLine

@@ -10,9 +10,9 @@ import select
 import signal
 import time
 import traceback
-from dataclasses import dataclass
 from typing import Final
 
+from whimbrel.records import dataclass
 from whimbrel.server.generation import Generation
 from whimbrel.server.scoreboard import Board
 from whimbrel.server.words import cause

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.dialect import Dialect
+from whimbrel.records import dataclass
 from whimbrel.request.engine import Engine
 from whimbrel.request.error_format import ErrorFormats, Message
 from whimbrel.request.identity import FULL

@@ -13,7 +13,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
@@ -24,6 +23,7 @@ from whimbrel.errors import ConfigError, PostConfigError, StartError
 from whimbrel.http.dates import error_log_time
 from whimbrel.modules.core.process import Process
 from whimbrel.octets import raw
+from whimbrel.records import dataclass, replace
 from whimbrel.request.engine import Engine
 from whimbrel.request.log import enabled
 from whimbrel.server import alone, pidfile, privileges, sockets, systemd

@@ -11,8 +11,9 @@ import mmap
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+from whimbrel.records import dataclass
 
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic, time
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from whimbrel.config.model import Server
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import HeadLimits, HeadRules
 from whimbrel.modules.mod_reqtimeout import ReadLimits
+from whimbrel.records import dataclass
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
+from whimbrel.records import dataclass
 
 
 def cause(problem: OSError) -> str:

@@ -7,7 +7,8 @@ may touch but not overlap; insertions at one place keep the order in which they 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from whimbrel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from whimbrel.octets import text as as_text
+from whimbrel.records import dataclass
 from whimbrel.syntax.words import WHITE, getword
 
 

@@ -13,10 +13,10 @@ import gc
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from whimbrel.octets import raw
 from whimbrel.octets import text as as_text
+from whimbrel.records import dataclass, field
 from whimbrel.syntax.lines import V24_LINES, LineRules, scan, split_name
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Final
 
 from whimbrel.config.options import LoadOptions
+from whimbrel.records import dataclass, replace
 from whimbrel.upgrade.choice import settled
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.ignoring import ignored

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
-from dataclasses import replace
 
 from whimbrel.errors import Place
+from whimbrel.records import replace
 from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.model import FileEdit, Finding, Safety
 

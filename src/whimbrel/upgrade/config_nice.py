@@ -6,10 +6,10 @@ The file is a shell script: comments, variables that are set and exported, and t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass
 from whimbrel.upgrade.model import Finding, Risk, Safety
 
 RENAMED: Final = {"disk-cache": "cache-disk", "example": "example-hooks"}

@@ -7,10 +7,10 @@ is left out: the branches of <IfModule>, <IfDefine> and <IfVersion> that are not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass, field
 from whimbrel.syntax import places
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Broken, Directive, Document, Section

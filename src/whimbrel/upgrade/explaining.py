@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import WHERE, ModuleRow, Row
+from whimbrel.records import dataclass, field
 from whimbrel.upgrade.model import Rule
 from whimbrel.upgrade.rules import all_rules
 

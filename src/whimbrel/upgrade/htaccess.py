@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.regex import Regex, RegexError, compile_regex
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.overrides import admits, merged

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from whimbrel.records import dataclass
 from whimbrel.syntax.edits import Edit
 
 

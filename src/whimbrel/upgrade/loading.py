@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.catalogue import ModuleRow, catalogue
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.upgrade.estate import Estate, Role, Statement
 from whimbrel.upgrade.mending import above, is_branch, main_statements, top_level
 from whimbrel.upgrade.model import FileEdit

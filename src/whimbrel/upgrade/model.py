@@ -7,11 +7,11 @@ files as they were read, and edits that make sense only together form one group 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass, field
 from whimbrel.syntax.edits import Edit
 
 if TYPE_CHECKING:

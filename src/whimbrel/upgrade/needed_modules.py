@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from whimbrel.catalogue import ModuleRow, catalogue
+from whimbrel.records import dataclass, replace
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.estate import Estate, Role, Statement
 from whimbrel.upgrade.loading import BUILT_IN, Loading, loading

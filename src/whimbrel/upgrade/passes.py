@@ -8,11 +8,11 @@ says with edits counts where they are made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass, field, replace
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.choice import Choice, by_hand, fits_itself, settled
 from whimbrel.upgrade.estate import Estate

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.config.execute import is_directory, root_relative
@@ -19,6 +18,7 @@ from whimbrel.config.reader import COMMAND_LINE
 from whimbrel.directives.words import expand, variables
 from whimbrel.errors import ConfigError, Place
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass, field
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Broken, Directive, Document, Node, Section, parse
 from whimbrel.syntax.words import getword

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 
 VERSIONS: Final = {(20020903, "AP20"): "2.0", (20051115, "AP22"): "2.2", (20120211, "AP24"): "2.4"}
 _DYNSYM, _SYMTAB, _NOBITS = 11, 2, 8

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from whimbrel.config.hosts import ANY, Hosts
 from whimbrel.config.model import Address, Server
 from whimbrel.dialect import V22, V24, Dialect
 from whimbrel.errors import ConfigError
+from whimbrel.records import dataclass, field
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.mending import is_branch

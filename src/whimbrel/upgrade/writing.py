@@ -18,11 +18,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any, Final
 
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass, field
 
 BACKUP: Final = ".whimbrel-2.2~"
 CHANGED: Final = ".whimbrel-2.4~"

@@ -9,10 +9,10 @@ import base64
 import hashlib
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 
 ALPHABET: Final = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 PLAIN_WARNING: Final = "Warning: storing passwords as plain text might just not work on this platform.\n"

@@ -10,9 +10,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from whimbrel.octets import from_system, raw
+from whimbrel.records import dataclass, field
 
 
 class Wrong(Exception):

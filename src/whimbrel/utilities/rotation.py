@@ -10,10 +10,10 @@ import os
 import subprocess
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.utilities.options import Exit, say
 
 _NEW: Final = "Open a new file"

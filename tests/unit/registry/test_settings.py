@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from whimbrel.records import dataclass
 from whimbrel.registry.settings import MANY, UNSET, appended, filled, merge, overlaid, prepended, setting
 
 

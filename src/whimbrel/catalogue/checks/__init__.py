@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,6 +18,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from whimbrel.catalogue.checks.rules import Around, Said
+from whimbrel.records import replace
 
 __all__ = ["Around", "before", "check", "check_calls", "declares", "rule_of", "warning"]
 

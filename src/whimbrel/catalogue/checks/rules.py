@@ -9,10 +9,10 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol, timeout
 from whimbrel.octets import raw
+from whimbrel.records import dataclass, field
 from whimbrel.regex import RegexError, compile_regex
 from whimbrel.syntax.words import getword
 

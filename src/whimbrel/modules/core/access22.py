@@ -6,7 +6,6 @@ Manual of 2.2: mod/core.html.  The modules that own the words after Require ask 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.config.core import CoreFolder
@@ -14,6 +13,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, Place
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Provider, Scope
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.record import Request

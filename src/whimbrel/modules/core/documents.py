@@ -7,7 +7,6 @@ Manual: mod/core.html#errordocument.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from whimbrel.config.core import CoreFolder
 from whimbrel.directives.command import Command
@@ -16,6 +15,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.status import known
 from whimbrel.modules.setters import atoi, not_in_limit22, own
+from whimbrel.records import dataclass
 from whimbrel.request.expressions import Template, read_string
 from whimbrel.request.record import Request
 

@@ -6,14 +6,13 @@ Manual: mod/core.html#fileetag and neighbours.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder, EtagBits
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, not_in_limit22, set_choice, set_flag
+from whimbrel.records import replace
 
 ON_OFF = {"on": True, "off": False}
 _WORDS = {"mtime": ETAG_MTIME, "inode": ETAG_INODE, "size": ETAG_SIZE, "digest": ETAG_DIGEST}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from whimbrel.errors import ConfigError
+from whimbrel.records import dataclass
 
 LETTERS = frozenset("aAeEFiklLmMnPtTvV")
 _ITEM = re.compile(r"(?P<flags>[-+]*)(?P<level>\d*)(?P<more>[-+]*)(?:\{(?P<argument>[^}]*)\})?(?P<letter>.)", re.DOTALL)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
@@ -15,6 +14,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.setters import Setter, atoi, global_only, strtol_prefix
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.registry.settings import setting
 
 

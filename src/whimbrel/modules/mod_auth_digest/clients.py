@@ -10,9 +10,10 @@ import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
+
+from whimbrel.records import dataclass
 
 _HEAD: Final = Struct("<QQ")        # last client's number, last serial number of one-time nonces
 _ENTRY: Final = Struct("<QQq52s")   # client, uses of its nonce, the nonce's stamp, the one-time nonce that is good

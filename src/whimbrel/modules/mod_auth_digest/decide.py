@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from whimbrel.modules.auth_api import (
@@ -31,6 +30,7 @@ from whimbrel.modules.mod_auth_digest.header import (
 )
 from whimbrel.modules.mod_auth_digest.settings import AuthDigestServer, AuthDigestSettings
 from whimbrel.modules.setters import strtol, strtol_prefix
+from whimbrel.records import replace
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.identity import server_name, server_port

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.http.target import Target, split_url
 from whimbrel.http.url import unescape_loose
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass, field
 
 NONCE_LENGTH: Final = 52
 _TIME_LENGTH: Final = 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
@@ -13,6 +12,7 @@ from whimbrel.modules.auth_api import AuthnProvider
 from whimbrel.modules.mod_auth_digest.clients import Clients
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.setters import set_flag, strtol_prefix
+from whimbrel.records import dataclass
 from whimbrel.registry.settings import UNSET, setting
 
 _SMALLEST: Final = {True: 168, False: 88}  # bytes that one client takes, in 2.2 and in 2.4

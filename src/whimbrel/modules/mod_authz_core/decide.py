@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
+from whimbrel.records import replace
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.decisions import Watch, watching

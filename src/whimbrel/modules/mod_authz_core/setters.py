@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
@@ -14,6 +13,7 @@ from whimbrel.modules.auth_api import AuthzProvider, Check, state_of, under, wit
 from whimbrel.modules.mod_authz_core.providers import refuse
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
 from whimbrel.modules.setters import global_only, set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Finished, Scope
 from whimbrel.registry.settings import UNSET, setting
 

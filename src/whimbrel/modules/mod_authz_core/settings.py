@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from whimbrel.errors import Place
 from whimbrel.modules.auth_api import GRANTED, AuthzProvider, Check
+from whimbrel.records import dataclass, field, replace
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting
 

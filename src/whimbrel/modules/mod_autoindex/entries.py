@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
 from whimbrel.http.url import getparents
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.request.files import is_file, is_folder
 from whimbrel.wildcards import wildcards
 

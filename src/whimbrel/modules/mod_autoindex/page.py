@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from whimbrel.http.url import escape_html, escape_path
 from whimbrel.modules.mod_autoindex.entries import Entry, special
 from whimbrel.modules.mod_autoindex.settings import DESCRIPTION_WIDTH, FIT, NAME_WIDTH, AutoindexSettings, Opt
+from whimbrel.records import dataclass
 
 DOCTYPE_24 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n'
 DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'

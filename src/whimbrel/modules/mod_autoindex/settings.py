@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
 from enum import Flag, auto
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import atoi
+from whimbrel.records import dataclass, field, fields, replace
 
 
 class Opt(Flag):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -15,6 +14,7 @@ from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.mod_setenvif import env_value
 from whimbrel.modules.patterns import compiled
+from whimbrel.records import dataclass
 from whimbrel.regex import Regex
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import read_condition, read_string

@@ -6,9 +6,10 @@ next blank.  Manual: mod/mod_include.html#basic-elements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from whimbrel.records import dataclass
 
 BLANK: Final = frozenset(" \t\n\v\f\r")
 QUOTES: Final = frozenset("\"'`")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.settings import setting
 
 OFF, ON, FULL = 0, 1, 2

@@ -7,7 +7,6 @@ Manual: mod/mod_log_config.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.config.model import LogSink, Server
@@ -20,6 +19,7 @@ from whimbrel.modules.core.log import folder_problem, log_sink
 from whimbrel.modules.mod_log_config.items import KINDS, ItemKind
 from whimbrel.modules.mod_log_config.writer import Condition, ExprCondition, KindOf, LogWriter, Piece, parse_format
 from whimbrel.modules.setters import global_only, own, set_flag
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import LOG_TRANSACTION, OK, Answer
 from whimbrel.registry.settings import UNSET, setting

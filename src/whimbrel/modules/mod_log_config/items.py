@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.directives.spec import Versions
 from whimbrel.http.dates import log_time
 from whimbrel.http.url import escape_logitem
+from whimbrel.records import dataclass
 from whimbrel.request.identity import server_name
 
 _PASSWORD: Final = re.compile(r"\A(\S+ +[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:)[^/@\s]*@")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.model import LogSink
@@ -13,6 +12,7 @@ from whimbrel.expr.compile import Condition as Expression
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
 from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, cookie, field_in, field_out, remote_host, request_time
+from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"

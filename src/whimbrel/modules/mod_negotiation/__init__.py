@@ -6,7 +6,6 @@ Manual: mod/mod_negotiation.html, content-negotiation.html.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.config.core import OPT_MULTI, CoreFolder
@@ -23,6 +22,7 @@ from whimbrel.modules.mod_negotiation.choose import FALLBACK, PREFER, Negotiatio
 from whimbrel.modules.mod_negotiation.typemap import MapError, MapReader
 from whimbrel.modules.setters import add_text, own, set_flag
 from whimbrel.octets import raw, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER, Answer
 from whimbrel.registry.settings import setting

@@ -5,8 +5,9 @@ RFC 9110, section 12.5; RFC 2295; RFC 2296.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from whimbrel.records import dataclass
 
 CGI_TYPE: Final = "application/x-httpd-cgi"
 _LEVELS: Final = {"text/html": 2.0, "text/x-server-parsed-html": 2.0, "text/x-server-parsed-html3": 3.0}

@@ -6,10 +6,10 @@ Manual: content-negotiation.html#methods; RFC 2296.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from whimbrel.modules.mod_negotiation.accept import CGI_TYPE, PSEUDO_HTML, Entry, Transparency, members
+from whimbrel.records import dataclass, field
 
 PREFER, FALLBACK = 2, 4
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.errors import ConfigError
 from whimbrel.http.status import known
 from whimbrel.modules.mod_rewrite.settings import MAX_ROUNDS, Flag
 from whimbrel.modules.setters import atoi
+from whimbrel.records import dataclass, field
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
@@ -17,6 +16,7 @@ from whimbrel.modules.mod_rewrite.settings import Cond, Flag, Options, RewriteFo
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
 from whimbrel.modules.setters import Not, atoi, check_context
 from whimbrel.octets import raw
+from whimbrel.records import replace
 from whimbrel.regex import Regex, RegexError, compile_regex
 
 

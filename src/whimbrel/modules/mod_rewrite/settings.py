@@ -5,11 +5,11 @@ Manual: mod/mod_rewrite.html, rewrite/htaccess.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum, IntFlag
 from typing import Any, Final
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass, field
 from whimbrel.regex import Regex
 from whimbrel.registry.settings import UNSET, setting
 

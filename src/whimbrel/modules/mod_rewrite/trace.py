@@ -6,10 +6,10 @@ Whoever wants it gives the runtime of an engine a list named ``rewriting``; each
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from whimbrel.errors import Place
+from whimbrel.records import dataclass, field
 
 
 class Asked(NamedTuple):

@@ -10,13 +10,13 @@ import os
 import pwd
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from whimbrel.config.core import CoreServer
 from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
 from whimbrel.modules.mod_rewrite.settings import RewriteFolder
 from whimbrel.octets import from_system, text
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Reads
 from whimbrel.request import identity
 

@@ -5,7 +5,6 @@ Manual: mod/mod_status.html.  `state` says what the runtime's scoreboard has to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
@@ -15,6 +14,7 @@ from whimbrel.modules.mod_status.page import auto, page
 from whimbrel.modules.mod_status.state import State
 from whimbrel.modules.setters import global_only, set_flag
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
 from whimbrel.registry.settings import setting

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.config.model import SectionKind
 from whimbrel.octets import raw
 from whimbrel.octets import text as as_text
+from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control.overrides import Override, admits_nothing, merged
 from whimbrel.upgrade.access_control.samples import of_regex, of_wildcards
 from whimbrel.upgrade.access_control.sections import Found, Unit, absolute

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.access.atoms import Opaque
@@ -14,6 +13,7 @@ from whimbrel.access.merged import Broken
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V22, V24
 from whimbrel.errors import ConfigError
+from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.overrides import Override, admits

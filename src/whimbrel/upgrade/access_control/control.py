@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.access.decision import Counterexample
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from whimbrel.access.decision import Verdict
 from whimbrel.errors import Place
+from whimbrel.records import replace
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written

@@ -6,11 +6,11 @@ What is built here is a proposal; whether it decides the same is worked out by `
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.access.layers import Line
 from whimbrel.modules.networks import BadAddress, parse_network
+from whimbrel.records import dataclass
 from whimbrel.upgrade.access_control.states import OTHERS, Rules, merged, words
 from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, Leaf, Node, Tree, all_of, any_of, inverted, written
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.access.layers import Layer, Line, is_relevant
 from whimbrel.config.model import SectionKind
 from whimbrel.errors import Place
+from whimbrel.records import dataclass, field
 from whimbrel.regex import Regex, RegexError, compile_regex
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement

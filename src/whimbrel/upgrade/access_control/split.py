@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.access.layers import Line
 from whimbrel.config.model import SectionKind
+from whimbrel.records import dataclass
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.sections import Unit
 

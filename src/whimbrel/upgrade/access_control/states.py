@@ -6,10 +6,10 @@ Fields are merged one by one in 2.2: the record of Order, Allow and Deny as a wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.access.layers import Line
+from whimbrel.records import dataclass, field
 from whimbrel.syntax.words import getword
 
 RECORD: Final = frozenset({"order", "allow", "deny"})

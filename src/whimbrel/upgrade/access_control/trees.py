@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
 from whimbrel.access.layers import Line
+from whimbrel.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from whimbrel.octets import raw, text
+from whimbrel.records import replace
 from whimbrel.upgrade.config_nice import translate
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.mending import is_new, main_statements

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
+from whimbrel.records import dataclass
 from whimbrel.syntax import places
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.rules.helping import positions

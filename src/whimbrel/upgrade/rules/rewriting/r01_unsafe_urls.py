@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from whimbrel.modules.mod_rewrite.words import split_flags
+from whimbrel.records import dataclass
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.helping import at_server_level, change, swap
