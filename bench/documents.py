@@ -14,9 +14,12 @@ FILES = {
     "1k.html": 1024, "100k.html": 100 * 1024, "10m.bin": 10 * 1024 * 1024, "private/1k.html": 1024, "sealed/1k.html": 1024,
     "deep/a/b/c/d/1k.html": 1024,
 }
+CGI = '#!/bin/sh\nIFS= read -r line\nprintf "Content-Type: text/plain\\r\\n\\r\\n%s" "$line"\n'
 SSI = '<html><!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" --><!--#include virtual="/1k.html" --><!--#endif --></html>\n'
 ALL = ("whimbrel", "apache", "nginx")
+EVERY = (*ALL, "granian")
 HTTPD = ("whimbrel", "apache")
+FORM = "name=whimbrel&place=mudflat&month=4"
 # What a browser sends; a name that is in no answer's way.
 BROWSER = {
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
@@ -30,7 +33,8 @@ class Case:
     """One request, asked over and over; every answer must have *status* and, unless that is an error or None is given, *length* bytes.
 
     *site* names the configuration (bench/sites.py) that answers; *servers* can do the same thing.  *varied*: every request has a cookie of its
-    own.  *http2*: asked by h2load.  *grows*: what Apache pays for grows with the configuration, or with each request's work.
+    own; *fresh*: it ends in this text and a number of its own, so that no URL is asked twice; *body* is posted.  *http2*: asked by h2load.
+    *half*: p99 is measured at half of full load, too.  *grows*: whose cost grows in httpd, with the configuration or with each request's work.
     """
 
     name: str
@@ -42,8 +46,11 @@ class Case:
     site: str = "plain"
     servers: tuple[str, ...] = ALL
     varied: bool = False
+    fresh: str = ""
+    body: str = ""
     http2: bool = False
-    grows: bool = False
+    half: bool = False
+    grows: str = ""
 
 
 def basic(user: str = USER, password: str = PASSWORD) -> str:
@@ -52,27 +59,33 @@ def basic(user: str = USER, password: str = PASSWORD) -> str:
 
 
 CASES = (
-    Case("1k", "/1k.html", length=1024, servers=(*ALL, "granian")),
-    Case("1k-varied", "/1k.html", length=1024, headers=BROWSER, varied=True, servers=(*ALL, "granian")),
-    Case("100k", "/100k.html", length=100 * 1024, servers=(*ALL, "granian")),
-    Case("10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, servers=(*ALL, "granian")),
-    Case("404", "/no/such/page.html", status=404, servers=(*ALL, "granian")),
+    Case("1k", "/1k.html", length=1024, servers=EVERY, half=True),
+    Case("1k-varied", "/1k.html", length=1024, headers=BROWSER, varied=True, servers=EVERY),
+    Case("1k-fresh", "/1k.html", length=1024, fresh="?q=", servers=EVERY),
+    Case("100k", "/100k.html", length=100 * 1024, servers=EVERY, half=True),
+    Case("10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, servers=EVERY),
+    Case("404", "/no/such/page.html", status=404, servers=EVERY, half=True),
+    Case("404-fresh", "/no/such/page", status=404, fresh="-", servers=EVERY),
     Case("304", "/1k.html", status=304, length=0, headers={"If-Modified-Since": "Sun, 13 Sep 2020 12:26:40 GMT"}),
-    Case("index", "/list/", servers=HTTPD),
-    Case("auth", "/private/1k.html", length=1024, headers={"Authorization": basic()}, grows=True),
-    Case("auth-bcrypt", "/sealed/1k.html", length=1024, headers={"Authorization": basic("myName", "myPassword")}, servers=HTTPD, grows=True),
+    Case("redirect", "/list", status=301),
+    Case("index", "/list/", servers=HTTPD, half=True),
+    Case("auth", "/private/1k.html", length=1024, headers={"Authorization": basic()}, grows="hashes"),
+    Case("auth-bcrypt", "/sealed/1k.html", length=1024, headers={"Authorization": basic("myName", "myPassword")}, servers=HTTPD, grows="hashes"),
     Case("ssi", "/page.shtml", length=1024 + len("<html></html>\n"), servers=HTTPD),
     Case("server-status", "/server-status", servers=HTTPD),
-    Case("htaccess", "/deep/a/b/c/d/1k.html", length=1024, site="htaccess", servers=HTTPD, grows=True),
-    Case("10k-networks", "/1k.html", length=1024, site="networks", grows=True),
-    Case("10k-hosts", "/1k.html", length=1024, site="hosts", headers={"Host": "h9999.example.org"}, grows=True),
-    Case("1k-sections", "/1k.html", length=1024, site="sections", servers=HTTPD, grows=True),
-    Case("1k-rules", "/old999.html", length=1024, site="rules", servers=HTTPD, grows=True),
-    Case("1k-redirects", "/gone999.html", status=301, site="rules", servers=HTTPD, grows=True),
-    Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD),
+    Case("cgi-post", "/cgi/echo", length=len(FORM), headers={"Content-Type": "application/x-www-form-urlencoded"}, body=FORM, site="cgi",
+         servers=HTTPD),
+    Case("htaccess", "/deep/a/b/c/d/1k.html", length=1024, site="htaccess", servers=HTTPD, half=True, grows=".htaccess"),
+    Case("10k-networks", "/1k.html", length=1024, site="networks", grows="networks"),
+    Case("10k-hosts", "/1k.html", length=1024, site="hosts", headers={"Host": "h9999.example.org"}, grows="hosts"),
+    Case("1k-sections", "/1k.html", length=1024, site="sections", servers=HTTPD),
+    Case("1k-rules", "/old999.html", length=1024, site="rules", servers=HTTPD, grows="rules"),
+    Case("1k-redirects", "/gone999.html", status=301, site="rules", servers=HTTPD, grows="rules"),
+    Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD, half=True),
 )
+BY_NAME = {case.name: case for case in CASES}
 # Rows of the matrix that come with the modules they measure.
-TO_COME = ("deflate", "cache hit", "reverse proxy", "TLS")
+TO_COME = {"deflate": "mod_deflate", "cache hit": "mod_cache", "reverse proxy": "mod_proxy", "TLS": "mod_ssl"}
 
 
 def lay_out(root: Path) -> None:
@@ -85,6 +98,9 @@ def lay_out(root: Path) -> None:
     (root / "htdocs" / "list").mkdir()
     for number in range(40):
         (root / "htdocs" / "list" / f"document-{number:02}.html").write_text("<title>x</title>")
+    (root / "cgi").mkdir()
+    (root / "cgi" / "echo").write_text(CGI)
+    (root / "cgi" / "echo").chmod(0o755)
     folder = root / "htdocs" / "deep"
     for name in ("", "a", "b", "c", "d"):
         folder = folder / name

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import resource
 import socket
 import subprocess
 import time
+from pathlib import Path
 from statistics import median
 
+from bench.documents import lay_out
 from bench.process import Running
-from bench.servers import Server
+from bench.servers import Server, prepare
+from whimbrel.testing.ports import free_port
 
 HEAD = b"GET /1k.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -75,3 +79,27 @@ def check_seconds(server: Server, times: int) -> float:
         subprocess.run([*argv, "-t"], capture_output=True, check=True)
         found.append(time.monotonic() - before)
     return median(found)
+
+
+def extras(options: argparse.Namespace, root: Path, names: list[str]) -> dict[str, dict[str, float]]:
+    """Start-up, -t and the memory of idle connections, by row and server."""
+    out: dict[str, dict[str, float]] = {}
+    for site in ("plain", "hosts"):
+        for name in (n for n in names if n in ("whimbrel", "apache")):
+            server = _alone(name, root / f"extras-{site}-{name}", site)
+            out.setdefault(f"start, {site} (s)", {})[name] = start_seconds(server, options.rounds)
+            out.setdefault(f"-t, {site} (s)", {})[name] = check_seconds(server, options.rounds)
+    count = room_for(options.idle)
+    for name in names if options.idle else ():
+        with Running(_alone(name, root / f"extras-idle-{name}", "idle"), None) as running:
+            alive, memory = idle_memory(running, count)
+        out.setdefault(f"{count:,} idle connections: still open", {})[name] = alive
+        out.setdefault(f"{count:,} idle connections (MB)", {})[name] = memory / 1e6
+    return out
+
+
+def _alone(name: str, folder: Path, site: str) -> Server:
+    """A server with a folder of its own."""
+    folder.mkdir()
+    lay_out(folder)
+    return prepare(name, folder, free_port(), site)

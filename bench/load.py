@@ -1,29 +1,28 @@
-"""One measurement: wrk on its own core, the server's CPU time and memory around it."""
+"""One measurement at full load: wrk or h2load on its own core, the server's CPU time and memory around it."""
 
 from __future__ import annotations
 
 import http.client
 import re
-import subprocess
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import h2load
+from bench.answers import WrongAnswer
 from bench.documents import Case
-from bench.process import Running, pinned
+from bench.process import Running, output_of
 from bench.servers import Server
 
-VARIED = Path(__file__).with_name("varied.lua")
+SCRIPTS = Path(__file__).parent
 UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60000.0}
-
-
-class WrongAnswer(Exception):
-    """A server answered something else than the case says: its figures would mean nothing."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run of wrk showed: times in milliseconds, memory in bytes."""
+    """What one run showed: times in milliseconds, memory in bytes."""
 
     requests: int
     seconds: float
@@ -41,7 +40,7 @@ def check_answer(case: Case, server: Server) -> None:
     """Asks once and raises WrongAnswer unless status and length are those of the case."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
-        connection.request("GET", server.prefix + case.path, headers=case.headers)
+        connection.request("POST" if case.body else "GET", server.prefix + case.path, case.body or None, case.headers)
         reply = connection.getresponse()
         body = reply.read()
     finally:
@@ -55,16 +54,6 @@ def milliseconds(text: str) -> float:
     match = re.fullmatch(r"([\d.]+)([a-z]+)", text)
     assert match is not None, text
     return float(match[1]) * UNITS[match[2]]
-
-
-def done_http2(output: str, case: Case) -> tuple[int, float, float]:
-    """Requests, seconds and mean latency (milliseconds) that h2load reports; raises WrongAnswer when some failed."""
-    found = re.search(r"finished in ([\d.]+\w+),", output), re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored", output)
-    mean = re.search(r"^time for request:\s+\S+\s+\S+\s+(\S+)", output, re.M)
-    assert found[0] is not None and found[1] is not None and mean is not None, output
-    if found[1][2] != "0" or found[1][3] != "0" or f"status codes: {found[1][1]} 2xx" not in output:
-        raise WrongAnswer(f"{case.path}: {found[1][0]}")
-    return int(found[1][1]), milliseconds(found[0][1]) / 1000, milliseconds(mean[1])
 
 
 def percentile(output: str, which: str) -> float:
@@ -104,21 +93,41 @@ class Watch(threading.Thread):
         return max(self.peak, self.running.memory())
 
 
-def measure(running: Running, case: Case, seconds: int, core: int | None) -> Sample:
-    """Asks *case* for *seconds* over kept-alive connections."""
+def script(case: Case) -> tuple[list[str], list[str]]:
+    """What stands in wrk's command line before and after the URL."""
+    if case.varied:
+        return ["-s", str(SCRIPTS / "varied.lua")], []
+    if case.fresh:
+        return ["-s", str(SCRIPTS / "fresh.lua")], ["--", case.fresh, str(time.time_ns())]
+    if case.body:
+        return ["-s", str(SCRIPTS / "post.lua")], ["--", case.body]
+    return [], []
+
+
+def by_wrk(server: Server, case: Case, seconds: int, core: int | None) -> tuple[int, float, float, float]:
+    """Requests, seconds, p50 and p99 of one run of wrk."""
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
-    url = f"http://127.0.0.1:{running.server.port}{running.server.prefix}{case.path}"
-    if case.http2:
-        argv = ["h2load", f"-c{case.connections}", "-m10", "-t1", f"-D{seconds}", *headers, url]
-    else:
-        script = ["-s", str(VARIED)] if case.varied else []
-        argv = ["wrk", "-t1", f"-c{case.connections}", f"-d{seconds}s", "--latency", *script, *headers, url]
+    before, after = script(case)
+    argv = ["wrk", "-t1", f"-c{case.connections}", f"-d{seconds}s", "--latency", *before, *headers, server.url(case.path), *after]
+    output = output_of(argv, core)
+    requests, took = done(output, case)
+    return requests, took, percentile(output, "50"), percentile(output, "99")
+
+
+def by_h2load(server: Server, case: Case, seconds: int, core: int | None) -> tuple[int, float, float, float]:
+    """The same of one run of h2load."""
+    times = h2load.ask(server, case, seconds, core)
+    return times.count, float(seconds), times.at(0.5), times.at(0.99)
+
+
+def measure(running: Running, case: Case, seconds: int, core: int | None) -> Sample:
+    """Asks *case* for *seconds* over kept-alive connections, as fast as it is answered."""
+    ask: Callable[[Server, Case, int, int | None], tuple[int, float, float, float]] = by_h2load if case.http2 else by_wrk
     watch, before = Watch(running), running.cpu_seconds()
     watch.start()
-    output = subprocess.run(pinned(argv, core), capture_output=True, text=True, check=True).stdout
-    used, memory = running.cpu_seconds() - before, watch.result()
-    if case.http2:
-        requests, took, middle = done_http2(output, case)
-        return Sample(requests, took, used, middle, middle, memory)
-    requests, took = done(output, case)
-    return Sample(requests, took, used, percentile(output, "50"), percentile(output, "99"), memory)
+    try:
+        requests, took, middle, late = ask(running.server, case, seconds, core)
+        used = running.cpu_seconds() - before
+    finally:
+        memory = watch.result()
+    return Sample(requests, took, used, middle, late, memory)

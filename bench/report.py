@@ -1,29 +1,37 @@
-"""Samples as figures: medians over the rounds, ratios to apache, a table and JSON."""
+"""Samples as figures: medians over the rounds and the range between them, ratios to apache, tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from bench.conditions import HELD, Condition
 from bench.load import Sample
 
-Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
 Figures = dict[str, float]
 BASE = "apache"
+WORDS = {True: "met", False: "not met", None: "not measured"}
+HALF_HEADS = ("case", "server", "half of", "requests per second", "p50 ms", "p99 ms", "±", "p99.9 ms", "worst ms")
+COLOURS = {True: "green", False: "red", None: "yellow"}
 
 
-def figures(samples: Sequence[Sample]) -> Figures:
-    """The medians of all rounds; memory is the largest of all."""
+def of_sample(sample: Sample) -> Figures:
+    """The figures of one run at full load."""
     return {
-        "requests_per_cpu_second": median(s.per_cpu_second for s in samples),
-        "requests_per_second": median(s.requests / s.seconds for s in samples),
-        "latency_p50_ms": median(s.p50 for s in samples),
-        "latency_p99_ms": median(s.p99 for s in samples),
-        "peak_memory_mb": max(s.memory for s in samples) / 1e6,
+        "requests_per_cpu_second": sample.per_cpu_second, "requests_per_second": sample.requests / sample.seconds, "latency_p50_ms": sample.p50,
+        "latency_p99_ms": sample.p99, "peak_memory_mb": sample.memory / 1e6,
     }
+
+
+def summed(rows: Sequence[Figures]) -> dict[str, Any]:
+    """The rounds as one: `figures` are medians (the largest of memory), `range` the smallest and the largest of each."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    figures = {name: max(values) if name == "peak_memory_mb" else median(values) for name, values in columns.items()}
+    return {"figures": figures, "range": {name: [min(values), max(values)] for name, values in columns.items()}}
 
 
 def ratios(mine: Figures, base: Figures) -> Figures:
@@ -31,25 +39,70 @@ def ratios(mine: Figures, base: Figures) -> Figures:
     return {name: value / base[name] for name, value in mine.items() if base[name]}
 
 
-def model(samples: Samples) -> dict[str, dict[str, dict[str, Figures]]]:
-    """case -> server -> {figures, ratios to apache}; without apache in the run there are no ratios."""
-    out: dict[str, dict[str, dict[str, Figures]]] = {}
+def model(samples: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, Any]:
+    """case -> server -> {figures, range, ratio_to_apache}; without apache in the run there are no ratios."""
+    out: dict[str, Any] = {}
     for case, servers in samples.items():
-        known = {name: figures(rows) for name, rows in servers.items() if rows}
-        out[case] = {name: {"figures": f, "ratio_to_apache": ratios(f, known[BASE]) if BASE in known else {}} for name, f in known.items()}
+        known = {name: summed([of_sample(s) for s in rows]) for name, rows in servers.items() if rows}
+        base = known.get(BASE, {}).get("figures", {})
+        out[case] = {name: {**one, "ratio_to_apache": ratios(one["figures"], base) if base else {}} for name, one in known.items()}
     return out
 
 
-def table(results: Mapping[str, Mapping[str, Mapping[str, Figures]]], console: Console) -> None:
-    """The figures as a table; in brackets the multiple of apache's."""
-    grid = Table(title="One core for the server; in brackets: as a multiple of apache")
-    for heading in ("case", "server", "requests per CPU second", "requests/s", "p50 ms", "p99 ms", "peak MB"):
+def model_half(samples: Mapping[str, Mapping[str, Mapping[str, Sequence[Figures]]]]) -> dict[str, Any]:
+    """case -> server -> own or apache (half of whose full load) -> {figures, range}."""
+    return {case: {name: {kind: summed(rows) for kind, rows in one.items()} for name, one in servers.items()} for case, servers in samples.items()}
+
+
+def spread(one: Mapping[str, Any], name: str) -> float:
+    """What lies between the rounds, as a share of the median."""
+    low, high = one["range"][name]
+    return float((high - low) / one["figures"][name]) if one["figures"][name] else 0.0
+
+
+def show(results: Mapping[str, Any], console: Console) -> None:
+    """Everything that a run found, conditions last."""
+    table(results["cases"], console)
+    half_table(results.get("half", {}), console)
+    extras_table(results.get("extras", {}), console)
+
+
+def table(cases: Mapping[str, Any], console: Console) -> None:
+    """The figures at full load; in brackets the multiple of apache's."""
+    grid = Table(title="Full load, one core for the server; in brackets: as a multiple of apache; ±: between the rounds")
+    for heading in ("case", "server", "requests per CPU second", "±", "requests/s", "p50 ms", "p99 ms", "peak MB"):
         grid.add_column(heading, justify="left" if heading in ("case", "server") else "right")
-    for case, servers in results.items():
-        for name, result in servers.items():
-            grid.add_row(case, name, *cells(result["figures"], result["ratio_to_apache"]))
+    for case, servers in cases.items():
+        for name, one in servers.items():
+            per_cpu, *others = cells(one["figures"], one["ratio_to_apache"])
+            grid.add_row(case, name, per_cpu, f"{spread(one, 'requests_per_cpu_second'):.0%}", *others)
         grid.add_section()
     console.print(grid)
+
+
+def half_table(cases: Mapping[str, Any], console: Console) -> None:
+    """Latency at half load."""
+    grid = Table(title="Half load")
+    for heading in HALF_HEADS:
+        grid.add_column(heading, justify="left" if heading in HALF_HEADS[:3] else "right")
+    for case in cases:
+        for row in half_rows({case: cases[case]}):
+            grid.add_row(*row)
+        grid.add_section()
+    if cases:
+        console.print(grid)
+
+
+def half_rows(cases: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The cells below HALF_HEADS."""
+    for case, servers in cases.items():
+        for name, kinds in servers.items():
+            for kind, one in kinds.items():
+                figures = one["figures"]
+                held = "" if figures["held"] >= HELD else f" ({figures['held']:.0%} held)"
+                middle, late, later, worst = (f"{figures[f'latency_{which}_ms']:.2f}" for which in ("p50", "p99", "p999", "worst"))
+                whose, noise = "its own" if kind == "own" else "Apache's", f"{spread(one, 'latency_p99_ms'):.0%}"
+                yield [case, name, whose, f"{figures['requests_per_second']:,.0f}{held}", middle, late, noise, later, worst]
 
 
 def extras_table(rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
@@ -62,6 +115,14 @@ def extras_table(rows: Mapping[str, Mapping[str, float]], console: Console) -> N
         grid.add_row(title, *(f"{row[name]:,.2f}" if name in row else "" for name in names))
     if rows:
         console.print(grid)
+
+
+def conditions_table(found: Sequence[Condition], console: Console) -> None:
+    """Each condition with its figure."""
+    grid = Table("condition", "wanted", "found", "", title="What Whimbrel is measured by")
+    for one in found:
+        grid.add_row(one.name, one.wanted, one.found, f"[{COLOURS[one.met]}]{WORDS[one.met]}[/]")
+    console.print(grid)
 
 
 def cells(values: Figures, multiples: Figures) -> list[str]:

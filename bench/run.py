@@ -1,7 +1,7 @@
 """Runs the benchmark: python -m bench.run [--seconds 5] [--rounds 3] [--cases 1k,404] [--servers whimbrel,apache] [--json FILE].
 
 One core answers, the other asks (taskset); the rounds go through all servers in turn, so that a machine that gets slower
-gets slower for all.  Exit code 1 when a server does not start or gives a wrong answer.
+gets slower for all.  Exit code 1 when a server does not start or gives a wrong answer; a condition that is not met is no error.
 """
 
 from __future__ import annotations
@@ -11,45 +11,46 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench.documents import CASES, Case, lay_out
-from bench.extras import check_seconds, idle_memory, room_for, start_seconds
-from bench.load import Sample, WrongAnswer, check_answer, measure
+from bench.answers import WrongAnswer
+from bench.compare import changes, changes_table
+from bench.conditions import conditions
+from bench.documents import CASES, TO_COME, lay_out
+from bench.extras import extras
+from bench.matrix import Plan, cores
 from bench.page import write_page
-from bench.process import NotStarted, Running
-from bench.report import extras_table, model, table
-from bench.servers import Server, prepare, program
-from whimbrel.testing.ports import free_port
+from bench.process import NotStarted
+from bench.report import conditions_table, model, model_half, show
+from bench.servers import program
 
 NAMES = ("whimbrel", "apache", "nginx", "granian")
 RESULTS = Path(__file__).with_name("results.json")
+NEEDED = {"wrk": "nothing measured", "h2load": "no HTTP/2 and no half load"}
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.run", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=int, default=5, help="length of one measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cases", default=",".join(c.name for c in CASES))
     parser.add_argument("--servers", default=",".join(NAMES))
-    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--half", action=argparse.BooleanOptionalAction, default=True, help="latency at half of full load")
     parser.add_argument("--idle", type=int, default=10_000, help="idle connections whose memory is measured, 0 for none")
     parser.add_argument("--extras", action=argparse.BooleanOptionalAction, default=True, help="start-up, -t, idle connections")
+    parser.add_argument("--json", type=Path, default=RESULTS, help="where the figures go")
     parser.add_argument("--docs", type=Path, help="write the page of figures and plots to this folder")
-    return parser.parse_args()
-
-
-def cores() -> tuple[int | None, int | None]:
-    """The core of the servers and that of wrk; (None, None) where there is only one, or no taskset."""
-    mine = sorted(os.sched_getaffinity(0))
-    return (mine[0], mine[1]) if len(mine) > 1 and shutil.which("taskset") else (None, None)
+    parser.add_argument("--compare", type=Path, metavar="OLD.json", help="say what got better or worse since that run")
+    parser.add_argument("--from", dest="earlier", type=Path, metavar="OLD.json", help="measure nothing, report that run again")
+    parser.add_argument("--color", action=argparse.BooleanOptionalAction, default=None, help="as the terminal and NO_COLOR say, else")
+    return parser.parse_args(argv)
 
 
 def present(wanted: list[str], console: Console) -> list[str]:
@@ -60,92 +61,67 @@ def present(wanted: list[str], console: Console) -> list[str]:
     return [name for name in wanted if program(name)]
 
 
-def version(server: Server) -> str:
-    """The first line of what the server says about itself."""
-    done = subprocess.run(server.version, capture_output=True, text=True, check=False)
-    return (done.stdout + done.stderr).strip().partition("\n")[0]
-
-
-def rounds(running: list[Running], cases: list[Case], options: argparse.Namespace, core: int | None) -> dict[str, dict[str, list[Sample]]]:
-    """All measurements, interleaved: case -> server -> one sample a round."""
-    samples: dict[str, dict[str, list[Sample]]] = {c.name: {n: [] for n in c.servers if n in {r.server.name for r in running}} for c in cases}
-    pairs = [(case, one) for case in cases for one in running if one.server.name in case.servers]
-    for case, one in pairs:
-        check_answer(case, one.server)
-    for _ in range(options.rounds):
-        for case, one in pairs:
-            samples[case.name][one.server.name].append(measure(one, case, options.seconds, core))
-    return samples
-
-
-def measured(options: argparse.Namespace, console: Console, root: Path, names: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Every site in turn: its servers are started, asked, stopped.  The results by case, and the servers' versions."""
-    mine, other = cores()
-    if mine is None:
-        console.print("one core only, or no taskset: server and load generator share it, the figures are rough")
-    wanted = [c for c in CASES if c.name in options.cases.split(",")]
-    samples: dict[str, dict[str, list[Sample]]] = {}
-    versions: dict[str, str] = {}
-    for site in dict.fromkeys(c.site for c in wanted):
-        cases = [c for c in wanted if c.site == site and (not c.http2 or shutil.which("h2load"))]
-        servers = [prepare(name, root, free_port(), site) for name in names if any(name in c.servers for c in cases)]
-        with ExitStack() as stack:
-            running = [stack.enter_context(Running(server, mine)) for server in servers]
-            samples |= rounds(running, cases, options, other)
-        versions |= {s.name: version(s) for s in servers}
-        console.print(f"{site}: {', '.join(c.name for c in cases)}")
-    return model(samples), versions
-
-
-def extras(options: argparse.Namespace, root: Path, names: list[str]) -> dict[str, dict[str, float]]:
-    """Start-up, -t and the memory of idle connections, by row and server."""
-    out: dict[str, dict[str, float]] = {}
-    for site in ("plain", "hosts"):
-        for name in (n for n in names if n in ("whimbrel", "apache")):
-            folder = root / f"extras-{site}-{name}"
-            folder.mkdir()
-            lay_out(folder)
-            server = prepare(name, folder, free_port(), site)
-            out.setdefault(f"start, {site} (s)", {})[name] = start_seconds(server, options.rounds)
-            out.setdefault(f"-t, {site} (s)", {})[name] = check_seconds(server, options.rounds)
-    count = room_for(options.idle)
-    for name in names if options.idle else ():
-        folder = root / f"extras-idle-{name}"
-        folder.mkdir()
-        lay_out(folder)
-        with Running(prepare(name, folder, free_port(), "idle"), None) as running:
-            alive, memory = idle_memory(running, count)
-        out.setdefault(f"{count} idle connections: still open", {})[name] = alive
-        out.setdefault(f"{count} idle connections (MB)", {})[name] = memory / 1e6
-    return out
-
-
-def bench(options: argparse.Namespace, console: Console, root: Path) -> None:
-    """Lays out, starts, measures, reports; raises NotStarted or WrongAnswer."""
+def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[str, Any]:
+    """A whole run; raises NotStarted or WrongAnswer."""
     os.chmod(root, 0o755)
     lay_out(root)
-    names = present(options.servers.split(","), console)
-    results, versions = measured(options, console, root, names)
-    about = {"machine": platform.processor() or platform.machine(), "cores": os.cpu_count(), "seconds": options.seconds, "rounds": options.rounds}
-    more = extras(options, root, names) if options.extras else {}
-    options.json.write_text(json.dumps({**about, "servers": versions, "cases": results, "extras": more}, indent=1) + "\n")
-    table(results, console)
-    extras_table(more, console)
+    if cores()[0] is None:
+        console.print("one core only, or no taskset: server and load generator share it, the figures are rough")
+    plan = Plan(options, root, present(options.servers.split(","), console))
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=plan.steps())
+
+        def say(text: str) -> None:
+            progress.update(task, description=text, completed=next(counted))
+
+        counted = iter(range(plan.steps() + 1))
+        plan.say, plan.done = say, console.print
+        plan.run()
+        progress.update(task, description="start, check, idle connections", completed=plan.steps())
+        more = extras(options, root, plan.servers) if options.extras else {}
+    return {
+        "machine": platform.processor() or platform.machine(), "cores": os.cpu_count(), "seconds": options.seconds, "rounds": options.rounds,
+        "servers": plan.versions, "cases": model(plan.full), "half": model_half(plan.half), "extras": more,
+    }
+
+
+def bench(options: argparse.Namespace, console: Console) -> None:
+    """Measures, or reads an earlier run, and reports; raises NotStarted or WrongAnswer."""
+    old = json.loads(options.compare.read_text()) if options.compare is not None else None
+    if options.earlier is not None:
+        results = json.loads(options.earlier.read_text())
+    else:
+        with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:
+            results = measured(options, console, Path(folder))
+        results["conditions"] = [asdict(one) for one in conditions(results)]
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    show(results, console)
+    console.print("Rows that come with their modules: " + ", ".join(TO_COME))
+    conditions_table(conditions(results), console)
+    if old is not None:
+        changes_table(changes(old, results), console)
+        if min(old["rounds"], results["rounds"]) < 2:
+            console.print("A run of one round knows no noise: take --rounds 3.")
     if options.docs is not None:
-        write_page(options.docs, json.loads(options.json.read_text()))
+        write_page(options.docs, results)
 
 
 def main() -> int:
-    options, console = arguments(), Console(width=None if sys.stdout.isatty() else 120)
-    if shutil.which("wrk") is None:
-        console.print("wrk is not on this machine: nothing measured")
+    options = arguments()
+    plain = options.color is False
+    width = None if sys.stdout.isatty() else 140
+    console = Console(width=width, no_color=plain or None, highlight=not plain, force_terminal=True if options.color else None)
+    for name, lost in NEEDED.items() if options.earlier is None else ():
+        if shutil.which(name) is None:
+            console.print(f"{name} is not on this machine: {lost}")
+            if name == "wrk":
+                return 1
+    try:
+        bench(options, console)
+    except (NotStarted, WrongAnswer) as problem:
+        console.print(f"{type(problem).__name__}: {problem}", markup=False)
         return 1
-    with tempfile.TemporaryDirectory(prefix="whimbrel-bench-") as folder:
-        try:
-            bench(options, console, Path(folder))
-        except (NotStarted, WrongAnswer) as problem:
-            console.print(f"{type(problem).__name__}: {problem}", markup=False)
-            return 1
     return 0
 
 

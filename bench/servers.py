@@ -29,6 +29,9 @@ class Server:
     version: list[str]
     prefix: str = ""
 
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{self.prefix}{path}"
+
 
 def httpd_text(root: Path, logs: Path, port: int, site: Site) -> str:
     """One process, no limits that a load generator meets, sendfile as nginx has it."""
@@ -75,7 +78,7 @@ def nginx_text(root: Path, logs: Path, port: int, site: Site) -> str:
 daemon off;
 pid {logs}/pid;
 error_log {logs}/error_log crit;
-events {{ worker_connections 1024; }}
+events {{ worker_connections {site.connections}; }}
 http {{
 {folders}    types {{ text/html html; application/octet-stream bin; }}
     access_log {logs}/access_log combined;
@@ -111,7 +114,8 @@ def prepare(name: str, root: Path, port: int, site: str = "plain") -> Server:
     if name == "granian":
         (logs / "nothing_else.py").write_text(NOTHING_ELSE)
         argv = [found, "--interface", "asgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--working-dir", str(logs), "--no-ws",
-                "--http", "1", "--static-path-route", "/s", "--static-path-mount", f"{root}/htdocs", "nothing_else:app"]
+                "--http", "1", "--backpressure", str(SITES[site].connections),
+                "--static-path-route", "/s", "--static-path-mount", f"{root}/htdocs", "nothing_else:app"]
         return Server(name, argv, port, [found, "--version"], "/s")
     conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port, SITES[site]))
     if name == "nginx":

@@ -12,11 +12,16 @@ THOUSAND = 1_000
 
 @dataclass(frozen=True)
 class Site:
-    """*modules* are loaded besides the common ones; *httpd* gives the text for a root folder; *nginx* goes into its server block."""
+    """*modules* are loaded besides the common ones; *httpd* gives the text for a root folder; *nginx* goes into its server block.
+
+    *big*: the configuration is what takes the memory.  *connections* is how many nginx makes room for: it does so when it starts.
+    """
 
     modules: tuple[str, ...] = ()
     httpd: Callable[[Path], str] = lambda root: ""
     nginx: Callable[[Path], str] = lambda root: ""
+    big: bool = False
+    connections: int = 1024
 
 
 def networks(_root: Path) -> list[str]:
@@ -60,10 +65,19 @@ SITES = {
 </Location>
 """),
     "htaccess": Site(("env",), lambda root: f'<Directory "{root}/htdocs">\n    AllowOverride All\n</Directory>\n'),
-    "networks": Site(("authz_host",), _networks, lambda root: "".join(f"        allow {n};\n" for n in networks(root)) + "        deny all;\n"),
-    "hosts": Site((), _hosts, lambda root: "        server_name " + "\n".join(f"h{n}.example.org" for n in range(MANY)) + ";\n"),
-    "sections": Site((), lambda root: "".join(f"<Location /part{n}>\n    AddType text/plain .x{n}\n</Location>\n" for n in range(THOUSAND))),
-    "rules": Site(("rewrite",), _rules),
-    "idle": Site((), lambda root: "KeepAliveTimeout 600\nAsyncRequestWorkerFactor 200\n"),
+    "networks": Site(("authz_host",), _networks, lambda root: "".join(f"        allow {n};\n" for n in networks(root)) + "        deny all;\n",
+                     big=True),
+    "hosts": Site((), _hosts, lambda root: "        server_name " + "\n".join(f"h{n}.example.org" for n in range(MANY)) + ";\n", big=True),
+    "sections": Site((), lambda root: "".join(f"<Location /part{n}>\n    AddType text/plain .x{n}\n</Location>\n" for n in range(THOUSAND)),
+                     big=True),
+    "rules": Site(("rewrite",), _rules, big=True),
+    # mod_cgi for both: the scripts that mod_cgid starts are nobody's children, their CPU time is in no account
+    "cgi": Site(("alias", "cgi"), lambda root: f'''ScriptAlias /cgi/ "{root}/cgi/"
+<Directory "{root}/cgi">
+    Require all granted
+</Directory>
+'''),
+    "idle": Site((), lambda root: "KeepAliveTimeout 600\nAsyncRequestWorkerFactor 200\n", lambda root: "        keepalive_timeout 600;\n",
+                 connections=16_384),
     "http2": Site(("http2",), lambda root: "Protocols h2c http/1.1\n"),
 }

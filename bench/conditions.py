@@ -1,0 +1,99 @@
+"""What Whimbrel is measured by, checked against the results of a run (the JSON of bench.run)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench.documents import BY_NAME, CASES
+from bench.sites import SITES
+
+ME, APACHE, NGINX = "whimbrel", "apache", "nginx"
+PER_CPU, MEMORY, LATE = "requests_per_cpu_second", "peak_memory_mb", "latency_p99_ms"
+SMALL_MB = 60.0          # memory of all processes after the small cases
+BIG_MULTIPLE = 4.0       # of Apache's memory, after the big ones
+HELD = 0.95              # share of a rate below which it counts as not held
+Found = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition: *found* is the figure that decides, with the case it is of; *met* is None where a run did not measure it."""
+
+    name: str
+    wanted: str
+    found: str
+    met: bool | None
+
+
+def conditions(results: Mapping[str, Any]) -> list[Condition]:
+    """All of them, in their order."""
+    return [*_speed(results["cases"]), *_growing(results["cases"]), *_half(results.get("half", {})), *_memory(results["cases"])]
+
+
+def multiples(cases: Mapping[str, Any], other: str, figure: str, names: list[str]) -> Found:
+    """case -> Whimbrel's figure as a multiple of the other server's, where both were measured."""
+    out = {}
+    for name in names:
+        row = cases.get(name, {})
+        if ME in row and other in row and row[other]["figures"][figure]:
+            out[name] = row[ME]["figures"][figure] / row[other]["figures"][figure]
+    return out
+
+
+def at_least(name: str, found: Found, limit: float, other: str) -> Condition:
+    """The smallest of *found* decides."""
+    wanted = f"at least {limit:g} times {other}"
+    if not found:
+        return Condition(name, wanted, "", None)
+    least = min(found, key=lambda case: found[case])
+    return Condition(name, wanted, f"{found[least]:.2f}{_of(least, found)}", found[least] >= limit)
+
+
+def _of(case: str, found: Found) -> str:
+    return f" ({case})" if len(found) > 1 else ""
+
+
+def _speed(cases: Mapping[str, Any]) -> Iterator[Condition]:
+    for name, title, apache, nginx in (("1k", "static file of 1 KB", 4.0, 1.3), ("1k-varied", "the same, each head another", 3.0, 1.0)):
+        yield at_least(title, multiples(cases, APACHE, PER_CPU, [name]), apache, APACHE)
+        yield at_least(title, multiples(cases, NGINX, PER_CPU, [name]), nginx, NGINX)
+    found = multiples(cases, APACHE, PER_CPU, [c.name for c in CASES if not c.http2])
+    below = {case: value for case, value in found.items() if value < 1.0}
+    shown = below or dict([min(found.items(), key=lambda item: item[1])] if found else [])
+    text = ", ".join(f"{value:.2f} ({case})" for case, value in shown.items())
+    yield Condition("every case but HTTP/2", "not below apache", text, not below if found else None)
+
+
+def _growing(cases: Mapping[str, Any]) -> Iterator[Condition]:
+    for kind in dict.fromkeys(c.grows for c in CASES if c.grows):
+        yield at_least(kind, multiples(cases, APACHE, PER_CPU, [c.name for c in CASES if c.grows == kind]), 10.0, APACHE)
+
+
+def _half(cases: Mapping[str, Any]) -> Iterator[Condition]:
+    for kind, title in (("own", "p99 at half of its own full load"), ("apache", "p99 at half of apache's full load")):
+        found = {case: late(row, kind) for case, row in cases.items() if kind in row.get(ME, {}) and "own" in row.get(APACHE, {})}
+        worse = {case: value for case, value in found.items() if value > 1.0}
+        shown = worse or dict([max(found.items(), key=lambda item: item[1])] if found else [])
+        text = ", ".join(f"{value:.2f} ({case})" if value != float("inf") else f"rate not held ({case})" for case, value in shown.items())
+        yield Condition(title, "no worse than apache's at half of its own", text, not worse if found else None)
+
+
+def late(row: Mapping[str, Any], kind: str) -> float:
+    """Whimbrel's p99 as a multiple of Apache's; infinite where Whimbrel did not hold the rate."""
+    mine, base = row[ME][kind]["figures"], row[APACHE]["own"]["figures"]
+    return float(mine[LATE] / base[LATE]) if mine["held"] >= HELD else float("inf")
+
+
+def _memory(cases: Mapping[str, Any]) -> Iterator[Condition]:
+    names = [name for name in cases if name in BY_NAME and ME in cases[name]]
+    small = {name: cases[name][ME]["figures"][MEMORY] for name in names if not SITES[BY_NAME[name].site].big}
+    most = max(small, key=lambda case: small[case], default="")
+    text = f"{small[most]:.1f} MB{_of(most, small)}" if small else ""
+    yield Condition("memory (PSS), small cases", f"under {SMALL_MB:g} MB", text, small[most] < SMALL_MB if small else None)
+    big = multiples(cases, APACHE, MEMORY, [name for name in names if SITES[BY_NAME[name].site].big])
+    above = {case: value for case, value in big.items() if value >= BIG_MULTIPLE}
+    shown = above or big
+    text = ", ".join(f"{value:.2f} ({case})" for case, value in shown.items())
+    yield Condition("memory (PSS), big cases", f"under {BIG_MULTIPLE:g} times apache's", text, not above if big else None)

@@ -1,0 +1,122 @@
+"""The measurements of a run: every site's servers side by side, case after case, at full load and then at half of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from bench import h2load
+from bench.documents import ALL, CASES, Case
+from bench.load import Sample, check_answer, measure
+from bench.process import Running
+from bench.report import BASE, Figures
+from bench.servers import Server, prepare
+from whimbrel.testing.ports import free_port
+
+OWN, OF_BASE = "own", BASE    # half of whose full load
+Rates = dict[str, dict[str, float]]
+
+
+@dataclass
+class Plan:
+    """What is to be done: *cases* on *servers* (names); *say* gets a word before each measurement (there are `steps`), *done* after each site."""
+
+    options: argparse.Namespace
+    root: Path
+    servers: list[str]
+    say: Callable[[str], None] = lambda text: None
+    done: Callable[[str], None] = lambda text: None
+    full: dict[str, dict[str, list[Sample]]] = field(default_factory=dict)
+    half: dict[str, dict[str, dict[str, list[Figures]]]] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cases(self) -> list[Case]:
+        """The wanted ones for which this machine has the load generator."""
+        wanted = self.options.cases.split(",")
+        return [c for c in CASES if c.name in wanted and (not c.http2 or shutil.which("h2load"))]
+
+    def asked(self, case: Case) -> list[str]:
+        return [name for name in self.servers if name in case.servers]
+
+    def halved(self, case: Case) -> list[str]:
+        """The servers that are asked at half of full load."""
+        can = case.half and self.options.half and shutil.which("h2load") is not None
+        return [name for name in self.asked(case) if name in ALL] if can else []
+
+    def steps(self) -> int:
+        """How many measurements there are."""
+        return int(self.options.rounds) * sum(len(self.asked(c)) + sum(len(kinds(n, self.servers)) for n in self.halved(c)) for c in self.cases)
+
+    def run(self) -> None:
+        """Measures all of it; raises NotStarted or WrongAnswer."""
+        mine, other = cores()
+        for site in dict.fromkeys(c.site for c in self.cases):
+            cases = [c for c in self.cases if c.site == site]
+            servers = [prepare(name, self.root, free_port(), site) for name in self.servers if any(name in c.servers for c in cases)]
+            with ExitStack() as stack:
+                running = {s.name: stack.enter_context(Running(s, mine)) for s in servers}
+                for case in cases:
+                    for name in self.asked(case):
+                        check_answer(case, running[name].server)
+                self._full_load(running, cases, other)
+                self._half_load(running, cases, other)
+            self.versions |= {s.name: version(s) for s in servers}
+            self.done(f"{site}: {', '.join(c.name for c in cases)}")
+
+    def _full_load(self, running: Mapping[str, Running], cases: list[Case], core: int | None) -> None:
+        for number in range(self.options.rounds):
+            for case in cases:
+                for name in self.asked(case):
+                    self.say(f"round {number + 1}: {case.name}, {name}")
+                    found = measure(running[name], case, self.options.seconds, core)
+                    self.full.setdefault(case.name, {}).setdefault(name, []).append(found)
+
+    def _half_load(self, running: Mapping[str, Running], cases: list[Case], core: int | None) -> None:
+        paces = {case.name: rates({n: self.full[case.name][n] for n in self.halved(case)}) for case in cases}
+        for number in range(self.options.rounds):
+            for case in cases:
+                for name in self.halved(case):
+                    for kind, rate in paces[case.name][name].items():
+                        self.say(f"round {number + 1}: {case.name}, {name} at {rate:,.0f} a second")
+                        times = h2load.ask(running[name].server, case, self.options.seconds, core, rate)
+                        found = paced(times, rate, self.options.seconds)
+                        self.half.setdefault(case.name, {}).setdefault(name, {}).setdefault(kind, []).append(found)
+
+
+def kinds(name: str, servers: list[str]) -> tuple[str, ...]:
+    """The halves at which a server is asked: of its own full load, and of Apache's."""
+    return (OWN, OF_BASE) if name != BASE and BASE in servers else (OWN,)
+
+
+def rates(samples: Mapping[str, list[Sample]]) -> Rates:
+    """server -> kind -> requests per second: half of the medians of what was answered at full load."""
+    halves = {name: median(s.requests / s.seconds for s in rows) / 2 for name, rows in samples.items()}
+    return {name: {kind: halves[name if kind == OWN else BASE] for kind in kinds(name, list(halves))} for name in halves}
+
+
+def paced(times: h2load.Times, rate: float, seconds: int) -> Figures:
+    """The figures of one run at a rate; `held` is the share of it that was answered."""
+    return {
+        "requests_per_second": rate, "held": times.count / seconds / rate, "latency_p50_ms": times.at(0.5), "latency_p99_ms": times.at(0.99),
+        "latency_p999_ms": times.at(0.999), "latency_worst_ms": times.at(1.0),
+    }
+
+
+def cores() -> tuple[int | None, int | None]:
+    """The core of the servers and that of the load generator; (None, None) where there is only one, or no taskset."""
+    mine = sorted(os.sched_getaffinity(0))
+    return (mine[0], mine[1]) if len(mine) > 1 and shutil.which("taskset") else (None, None)
+
+
+def version(server: Server) -> str:
+    """The first line of what the server says about itself."""
+    done = subprocess.run(server.version, capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).strip().partition("\n")[0]
