@@ -128,7 +128,8 @@ def read_flags(flags: list[tuple[str, str]], *, version22: bool) -> Draft:
     """The draft of a rule with these flags; raises ConfigError with httpd's words, which follow "RewriteRule: "."""
     table, draft = FLAGS_22 if version22 else FLAGS_24, Draft(version22)
     for name, value in flags:
-        apply = table.get(name.lower())
+        low = name.lower()
+        apply = table.get("dpi" if low[:1] == "d" else low)  # httpd looks no further than the D
         if apply is None:
             raise ConfigError(f"unknown flag '{name}'")
         apply(draft, value)

@@ -33,12 +33,13 @@ class Variable:
 
 
 def variable(name: str, *, version22: bool = False) -> Variable:
-    """The variable of that name; an unknown one is always empty."""
+    """The variable of that name in any case; an unknown one is always empty."""
     kind, colon, argument = name.partition(":")
     if colon and argument:
         made = _WITH_ARGUMENT.get(kind.upper())
         if made is not None:
             return made(argument, version22)
+    name = name.upper()
     if version22 and name in _ONLY_24:
         return EMPTY
     if name in _HEADERS:
@@ -102,6 +103,7 @@ def _ahead_path(c: Context, by_file: bool) -> tuple[str, bool]:
 def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
     def make(name: str, version22: bool) -> Variable:
         inner = variable(name, version22=version22)
+        shown = name if name.partition(":")[0].upper() in _WITH_ARGUMENT else name.upper()
 
         async def value(c: Context) -> str:
             r = c.r
@@ -114,7 +116,7 @@ def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
             found = inner.value(there)
             found = await found if inner.waits else found
             c.asked += there.asked
-            c.say(5, f"lookahead: path={path} var={name} -> val={found}")
+            c.say(5, f"lookahead: path={path} var={shown} -> val={found}")
             return str(found)
 
         return Variable(value, inner.reads | Reads.FILES, waits=True)
@@ -184,7 +186,7 @@ def _clock(form: str, *, logged: bool = False) -> Variable:
 def _ipv6(c: Context) -> str:
     address = _client(c.r)
     found = "on" if ":" in address and not address.startswith("::ffff:") else "off"
-    c.say(1, f"IPV6='{found}'", in_folder=False)
+    c.say(1, f"IPV6='{found}'")
     return found
 
 

@@ -1,11 +1,15 @@
 """The arguments of RewriteRule and RewriteCond, which follow word rules of their own.
 
-Blanks outside quotes end an argument, a backslash hides the character after it and stays, a quote counts only at an argument's beginning.
+Blanks outside quotes end an argument unless a backslash stands before them (it stays); a quote counts only at an argument's beginning and lasts
+until the next one, whatever stands before that.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_BLANKS: Final = " \t"
+_HIDDEN: Final = (" ", "\t")
 
 
 class Line(NamedTuple):
@@ -28,18 +32,12 @@ def split_line(text: str) -> Line | None:
 def _argument(text: str) -> tuple[str, str]:
     text = text.lstrip(" \t")
     if text[:1] in ('"', "'") and text:
-        end = _end(text, 1, text[0])
-        return text[1:end], text[end + 1:]
-    end = _end(text, 0, " \t")
+        quoted, _, rest = text[1:].partition(text[0])
+        return quoted, rest
+    end = 0
+    while end < len(text) and text[end] not in _BLANKS:
+        end += 2 if text[end] == "\\" and text[end + 1 : end + 2] in _HIDDEN else 1
     return text[:end], text[end:]
-
-
-def _end(text: str, at: int, ends: str) -> int:
-    """Where the argument that begins at *at* ends: at one of *ends* that no backslash hides."""
-    size = len(text)
-    while at < size and text[at] not in ends:
-        at += 2 if text[at] == "\\" and at + 1 < size else 1
-    return at
 
 
 def split_flags(text: str) -> list[tuple[str, str]] | None:

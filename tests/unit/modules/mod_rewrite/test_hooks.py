@@ -78,6 +78,20 @@ def test_types_and_handlers_are_lower_case(tmp_path: Path) -> None:
     assert (answer.status, answer.get("Content-Type"), answer.body) == (200, "text/foo", "A")
 
 
+@pytest.mark.parametrize(("name", "value"), [
+    ("%{http_host}", "localhost"), ("%{Query_String}", "q=1"), ("%{la-u:request_uri}", "/v"), ("%{http:host}", "localhost"),
+])
+def test_names_of_variables_have_no_case(tmp_path: Path, name: str, value: str) -> None:
+    found = reply(tmp_path, f"RewriteRule ^/v$ /b?v={name} [R,NE,QSD]", "/v?q=1")
+    assert found.get("Location") == f"http://localhost/b?v={value}"
+
+
+@pytest.mark.parametrize("flag", ["D", "d", "DISCARD", "DPIX", "D=x"])
+def test_any_flag_that_begins_with_d_is_dpi(tmp_path: Path, flag: str) -> None:
+    found = reply(tmp_path, f"RewriteRule ^/d /a.txt [{flag}]", "/d/more")
+    assert found.status == 200
+
+
 def test_cookies_are_sent_once_each(tmp_path: Path) -> None:
     flags = [";a;b;.x;;/", "c:d:.x:0:/:true:true:Strict", "e:f:.x:0:/:true:false:0", "c:again:.x", "g:h:.x:0:/:false:true", "n:v"]
     answer = reply(tmp_path, "".join(f"RewriteRule ^/c1 - [CO={flag}]\n" for flag in flags), "/c1")

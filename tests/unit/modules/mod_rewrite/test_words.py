@@ -9,7 +9,7 @@ from whimbrel.modules.mod_rewrite.words import split_flags, split_line
 
 @pytest.mark.parametrize(("text", "parts"), [
     ("a b", ("a", "b", "")), ("a b [L]", ("a", "b", "[L]")), ('"a b" \'c "d\' [L] more', ("a b", 'c "d', "[L]")), (r"a\ b c", (r"a\ b", "c", "")),
-    ("a b [L, R]", ("a", "b", "[L,")),
+    ("a b [L, R]", ("a", "b", "[L,")), (r'"a\"b" c', ("a\\", 'b"', "c")), (r"'a\ b\' c", ("a\\ b\\", "c", "")), (r"a\\ b c", (r"a\\ b", "c", "")),
 ])
 def test_arguments(text: str, parts: tuple[str, str, str]) -> None:
     assert split_line(text) == parts
