@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from whimbrel.directives.node import Node
 from whimbrel.errors import Place
-from whimbrel.expr.compile import Condition
 from whimbrel.records import dataclass, field
-from whimbrel.regex import Regex
 from whimbrel.registry.settings import filled, merge
+
+if TYPE_CHECKING:
+    from whimbrel.expr.compile import Condition
+    from whimbrel.regex import Regex
 
 R = TypeVar("R")
 

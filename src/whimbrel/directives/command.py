@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.dialect import Dialect
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Where
 from whimbrel.errors import Place
-from whimbrel.regex import Regex
+
+if TYPE_CHECKING:
+    from whimbrel.regex import Regex
 
 R = TypeVar("R")
 

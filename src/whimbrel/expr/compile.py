@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
-from whimbrel.expr.library import Lookup
-from whimbrel.expr.view import View
-from whimbrel.regex import Found
+
+if TYPE_CHECKING:
+    from whimbrel.expr.library import Lookup
+    from whimbrel.expr.view import View
+    from whimbrel.regex import Found
 
 Test = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]

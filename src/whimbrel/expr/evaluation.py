@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.expr.view import View
-from whimbrel.regex import Found
+if TYPE_CHECKING:
+    from whimbrel.expr.view import View
+    from whimbrel.regex import Found
 
 
 class _NothingYet:

@@ -8,12 +8,14 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.expr.errors import EvalError
-from whimbrel.expr.evaluation import Evaluation
 from whimbrel.expr.library import ENVIRONMENT, FILES, HEAD, NOTHING, Function
 from whimbrel.octets import raw, text
+
+if TYPE_CHECKING:
+    from whimbrel.expr.evaluation import Evaluation
 
 _UPPER: Final = str.maketrans({chr(c): chr(c - 32) for c in range(97, 123)})
 _LOWER: Final = str.maketrans({chr(c): chr(c + 32) for c in range(65, 91)})

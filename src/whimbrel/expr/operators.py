@@ -6,14 +6,16 @@ import os
 import re
 import socket
 from stat import S_ISDIR, S_ISLNK, S_ISREG
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from whimbrel.expr.evaluation import Evaluation
 from whimbrel.expr.library import CLIENT, FILES, HEAD, OUTSIDE, BinaryOperator, UnaryOperator
 from whimbrel.expr.networks import BadAddress, Network, numeric_address, parse_written
 from whimbrel.octets import raw
-from whimbrel.regex import Regex
 from whimbrel.wildcards import wildcards
+
+if TYPE_CHECKING:
+    from whimbrel.expr.evaluation import Evaluation
+    from whimbrel.regex import Regex
 
 _FALSE: Final = ("", "0", "off", "false", "no")
 _INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")

@@ -5,17 +5,19 @@ A syntax error ends the reading at once; an unknown name does not: what is told 
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from whimbrel.expr import tree
 from whimbrel.expr.automaton import State, states
 from whimbrel.expr.errors import ExprError
 from whimbrel.expr.functions import FUNCTIONS
 from whimbrel.expr.lexer import Lexer
-from whimbrel.expr.library import Function, ListFunction, Lookup, Variable
 from whimbrel.expr.operators import BINARY, UNARY
 from whimbrel.expr.variables import VARIABLES
 from whimbrel.regex import RegexError, compile_regex
+
+if TYPE_CHECKING:
+    from whimbrel.expr.library import Function, ListFunction, Lookup, Variable
 
 _DEEPEST: Final = 10_000
 _NOTHING: Final = tree.Text("")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from whimbrel.expr.library import BinaryOperator, Function, ListFunction, UnaryOperator, Variable
+from typing import TYPE_CHECKING
+
 from whimbrel.records import dataclass
-from whimbrel.regex import Regex
+
+if TYPE_CHECKING:
+    from whimbrel.expr.library import BinaryOperator, Function, ListFunction, UnaryOperator, Variable
+    from whimbrel.regex import Regex
 
 
 # Words ----------------------------------------------------------------------------------------------------------------------------------------------

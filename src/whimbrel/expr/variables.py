@@ -6,10 +6,12 @@ import grp
 import pwd
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from whimbrel.expr.evaluation import Evaluation
 from whimbrel.expr.library import CLIENT, FILES, HEAD, NOTHING, OUTSIDE, TIME, USER, Variable
+
+if TYPE_CHECKING:
+    from whimbrel.expr.evaluation import Evaluation
 
 API_VERSION: Final = "20120211"
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from whimbrel.dialect import Dialect
 from whimbrel.directives.words import getword
 from whimbrel.modules.passwords import is_cheap, verify
 from whimbrel.octets import raw, text
 from whimbrel.request.files import Mark, mark
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 T = TypeVar("T")
 _BLANKS: Final = " \t\n\v\f\r"

@@ -5,8 +5,12 @@ Manual: mod/mod_authz_host.html ("Require host").
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.modules.networks import numeric_address
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 NAME_NOTE = "remote-host"
 """Key of the connection's note that holds the client's name in lower case, "" where it has none: %h shows it from then on."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.modules import berkeley, gdbm, sdbm
 from whimbrel.modules.auth_files import Unreadable, Verifier
 from whimbrel.octets import raw, text
 from whimbrel.request.files import Mark, mark
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 Pairs = Iterator[tuple[bytes, bytes]]
 _NO_DRIVER: Final = (20019, "DSO load failed")

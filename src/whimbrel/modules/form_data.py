@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.lines import Reason
 from whimbrel.octets import text
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _PAIRS: Final = 65536  # bytes of separators that a form may have besides
 _ESCAPE: Final = re.compile("%(.)(.)", re.DOTALL)

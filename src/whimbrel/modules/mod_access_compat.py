@@ -5,6 +5,8 @@ Manual: mod/mod_access_compat.html.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
@@ -14,7 +16,9 @@ from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings
 from whimbrel.registry.module import Hook, Made, Module, Provider, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
 from whimbrel.request.decisions import watching
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 def set_satisfy(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:

@@ -6,7 +6,7 @@ Manual: mod/mod_alias.html.  Server-level redirects and aliases are asked when t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.execute import root_relative
 from whimbrel.directives.command import Command
@@ -17,11 +17,13 @@ from whimbrel.http.url import escape_uri
 from whimbrel.modules.patterns import Substitution, compiled, is_url
 from whimbrel.modules.setters import Not, atoi, check_context, set_flag
 from whimbrel.records import dataclass
-from whimbrel.regex import Regex
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, Answer
 from whimbrel.registry.settings import prepended, setting
 from whimbrel.request.expressions import Template, read_string
+
+if TYPE_CHECKING:
+    from whimbrel.regex import Regex
 
 REGEX_REASON = "Regular expression could not be compiled."
 

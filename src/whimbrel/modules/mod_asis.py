@@ -61,7 +61,7 @@ def make_handler(_scope: Scope) -> Made:
             r.write(rest)
         return OK
 
-    return Made(handler, Reads.HEAD | Reads.FILES, waits=True)
+    return Made(handler, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
 
 
 MODULE = Module(name="asis_module", source="mod_asis.c", hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),))

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -34,7 +35,9 @@ from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.expressions import Template, plain, read_string
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _MODULE = "auth_basic"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")

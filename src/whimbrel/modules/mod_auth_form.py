@@ -10,7 +10,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
@@ -40,7 +40,9 @@ from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.expressions import Template, read_string
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _MODULE = "auth_form"
 _LOGIN: Final = "form-login-handler"
@@ -313,7 +315,7 @@ def make_login(scope: Scope) -> Made:
         led = _led(r, gate.conf.required) if answer == 401 else None
         return (401 if answer == DECLINED else answer) if led is None else led
 
-    return Made(login_handler, waits=True)
+    return Made(login_handler, waits=True, handlers=frozenset((_LOGIN,)))
 
 
 def make_logout(scope: Scope) -> Made:
@@ -329,7 +331,7 @@ def make_logout(scope: Scope) -> Made:
         led = _led(r, gate.conf.logout, 307)
         return 200 if led is None else led
 
-    return Made(logout_handler, waits=True)
+    return Made(logout_handler, waits=True, handlers=frozenset((_LOGOUT,)))
 
 
 def make_redirect(scope: Scope) -> Made:
@@ -353,7 +355,7 @@ def make_redirect(scope: Scope) -> Made:
             return sub.status
         return await r.engine.run_sub(sub)
 
-    return Made(redirect_handler, waits=True)
+    return Made(redirect_handler, waits=True, handlers=frozenset((_REDIRECT,)))
 
 
 # directives ---------------------------------------------------------------------------------------

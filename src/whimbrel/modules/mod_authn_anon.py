@@ -5,6 +5,8 @@ Manual: mod/mod_authn_anon.html.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.errors import ConfigError
@@ -13,7 +15,9 @@ from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ Manual: mod/mod_authn_core.html.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
@@ -30,7 +30,9 @@ from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.expressions import read_string
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 @dataclass(slots=True)

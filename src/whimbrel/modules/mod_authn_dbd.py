@@ -6,6 +6,7 @@ Manual: mod/mod_authn_dbd.html.  The first column of the first row is the passwo
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
@@ -26,7 +27,9 @@ from whimbrel.modules.mod_dbd import ask, environment_name
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _MODULE = "authn_dbd"
 Codes = tuple[str, str, str]  # no database, no query, a query that fails

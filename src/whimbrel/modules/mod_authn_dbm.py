@@ -5,6 +5,8 @@ Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
@@ -22,7 +24,9 @@ from whimbrel.modules.setters import set_path, set_text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.registry.settings import setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 @dataclass(slots=True)

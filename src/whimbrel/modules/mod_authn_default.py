@@ -5,6 +5,8 @@ Manual of 2.2: mod/mod_authn_default.html.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.modules.auth_api import auth_type
 from whimbrel.modules.setters import set_flag
@@ -12,7 +14,9 @@ from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, Answer
 from whimbrel.registry.settings import setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 @dataclass(slots=True)

@@ -5,6 +5,8 @@ Manual: mod/mod_authn_file.html.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
@@ -22,7 +24,9 @@ from whimbrel.modules.auth_files import AuthFile, Passwords, Unreadable, passwor
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Scope
 from whimbrel.registry.settings import setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ Manual: mod/mod_authz_groupfile.html.  Group names have no regard to case, user 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -21,7 +21,9 @@ from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting
 from whimbrel.request.expressions import Template
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _NONE: frozenset[str] = frozenset()
 _READS = Reads.HEAD | Reads.FILES

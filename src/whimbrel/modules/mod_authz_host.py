@@ -5,7 +5,7 @@ Manual: mod/mod_authz_host.html.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
@@ -20,7 +20,9 @@ from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
 from whimbrel.request.decisions import watching
 from whimbrel.request.expressions import Template
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 # 2.4 ----------------------------------------------------------------------------------------------

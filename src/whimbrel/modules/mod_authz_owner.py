@@ -8,7 +8,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
@@ -18,7 +18,9 @@ from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
 from whimbrel.registry.settings import setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 GROUP_NOTE = "authz_group"
 """2.2: the request's note under which the file's group waits for the modules that know group files."""

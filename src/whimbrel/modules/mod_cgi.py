@@ -48,11 +48,11 @@ REFUSALS = ("AH02809", "AH02810", "AH02811", "AH02812", "AH02813")
 
 def make_handler(scope: Scope) -> Made:
     """Runs the request's file for the handler cgi-script."""
-    from whimbrel.modules.cgi_script import Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
+    from whimbrel.modules.cgi_script import HANDLERS, Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
 
     log = ScriptLog(scope.server(CgiServer))
     run = make_runner(Manner("cgi", REFUSALS, complain, ""), log, timeout_of(scope, scope.folder(CgiFolder).timeout), body_limit_of(scope))
-    return Made(run, Reads.HEAD | Reads.FILES, waits=True)
+    return Made(run, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
 
 
 MODULE = Module(

@@ -62,11 +62,11 @@ REFUSALS = ("AH01262", "AH01263", "AH01264", "AH01265", "AH01266")
 
 def make_handler(scope: Scope) -> Made:
     """Runs the request's file for the handler cgi-script."""
-    from whimbrel.modules.cgi_script import Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
+    from whimbrel.modules.cgi_script import HANDLERS, Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
 
     log = ScriptLog(scope.server(CgidServer))
     run = make_runner(Manner("cgid", REFUSALS, complain, "AH01241"), log, timeout_of(scope, scope.folder(CgidFolder).timeout), body_limit_of(scope))
-    return Made(run, Reads.HEAD | Reads.FILES, waits=True)
+    return Made(run, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
 
 
 MODULE = Module(

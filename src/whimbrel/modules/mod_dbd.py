@@ -6,6 +6,7 @@ Manual: mod/mod_dbd.html.  Queries run in a thread, each over a connection of it
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
@@ -15,7 +16,9 @@ from whimbrel.modules.setters import set_flag, set_text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, overlaid, setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 @dataclass(slots=True)

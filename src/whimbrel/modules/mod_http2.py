@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.configuration import STREAM_TAGS
 from whimbrel.directives.command import Command
@@ -19,7 +19,9 @@ from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 NOTE_ID, NOTE_TAG, NOTE_PUSH = "http2-id", "http2-tag", "http2-push"  # notes of a stream's connection
 _MISSING = "http2 missing"

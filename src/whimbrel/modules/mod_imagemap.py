@@ -263,7 +263,7 @@ def make_handler(scope: Scope) -> Made:
             return 500
         return _answer(reading, lines[:-1] if lines and not lines[-1] else lines)
 
-    return Made(handler, Reads.HEAD | Reads.FILES)
+    return Made(handler, Reads.HEAD | Reads.FILES, handlers=frozenset(HANDLERS))
 
 
 def _answer(reading: Reading, lines: list[str]) -> Answer:

@@ -151,7 +151,7 @@ def make_handler(scope: Scope) -> Made:
         r.write(text)
         return OK
 
-    return Made(handler)
+    return Made(handler, handlers=frozenset(("server-info",)))
 
 
 MODULE = Module(

@@ -5,13 +5,12 @@ Manual: mod/mod_log_debug.html.  From LogLevel debug on a message says through w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError, Place
-from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.setters import own
 from whimbrel.records import dataclass
@@ -21,6 +20,9 @@ from whimbrel.registry.phases import DECLINED, Answer, Phase
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import Template, holds, read_condition, read_string
 from whimbrel.request.log import enabled
+
+if TYPE_CHECKING:
+    from whimbrel.expr.compile import Condition
 
 # The names of hooks by our phases; httpd has one more hook before the names are translated.
 HOOKS: dict[Phase, tuple[str, ...]] = {

@@ -5,6 +5,8 @@ Manual: mod/mod_request.html.  Beyond KeptBodySize a body is refused.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -16,7 +18,9 @@ from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, Answer
 from whimbrel.registry.settings import setting
 from whimbrel.request.body import RequestBody
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _MODULE = "request"
 

@@ -7,7 +7,7 @@ cookie out of it: what is put into a session before its answer goes out, a login
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -18,7 +18,9 @@ from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _NOTE: Final = "mod_session_cookie"
 _ANYWHERE: Final = Where.OR_AUTHCFG | Where.RSRC_CONF

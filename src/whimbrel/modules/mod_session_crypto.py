@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
@@ -21,7 +21,9 @@ from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _MODULE = "session_crypto"
 _CIPHERS: Final = ("aes128", "aes192", "aes256", "3des192")

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
-from whimbrel.expr.compile import Condition as Test
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import NOTHING_YET
 from whimbrel.modules.patterns import Substitution, compiled
 from whimbrel.records import dataclass, field
-from whimbrel.regex import Regex
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, Answer
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import matched, read_condition, reads_of
+
+if TYPE_CHECKING:
+    from whimbrel.expr.compile import Condition as Test
+    from whimbrel.regex import Regex
 
 
 @dataclass(slots=True)

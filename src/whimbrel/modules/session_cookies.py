@@ -6,12 +6,14 @@ The Cookie field is read whatever its quoting: pieces end at ``;`` and ``,``, a 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.records import dataclass
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _PIECE: Final = re.compile(r"([,;]*)([^,;]+)")
 _BLANKS: Final = " \t"

@@ -6,7 +6,7 @@ Manual of 2.2: mod/core.html.  The modules that own the words after Require ask 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.core import CoreFolder
 from whimbrel.directives.command import Command
@@ -16,7 +16,9 @@ from whimbrel.errors import ConfigError, Place
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Provider, Scope
 from whimbrel.registry.settings import UNSET
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _METHODS: Final = 64
 

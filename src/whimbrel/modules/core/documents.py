@@ -7,6 +7,7 @@ Manual: mod/core.html#errordocument.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from whimbrel.config.core import CoreFolder
 from whimbrel.directives.command import Command
@@ -17,7 +18,9 @@ from whimbrel.http.status import known
 from whimbrel.modules.setters import atoi, not_in_limit22, own
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import Template, read_string
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _SCHEME = re.compile(r"[A-Za-z0-9+.-]+:")
 # Numbers that stand in 2.2's table of status lines without a meaning of their own.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from stat import S_ISCHR, S_ISDIR, S_ISREG
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.expr.errors import EvalError
@@ -21,7 +21,9 @@ from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.body import FilePart
 from whimbrel.request.expressions import Template
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 from whimbrel.config.core import CoreServer
 from whimbrel.http.chunked import BodyError
@@ -10,7 +11,9 @@ from whimbrel.octets import raw
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, OK, Answer
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _NUMBER = {name: number for number, name in enumerate(NAMES)}
 # What the default handler says it can do.
@@ -38,7 +41,7 @@ def make_options_star(_scope: Scope) -> Made:
         r.headers_out.set("Content-Length", "0")
         return DONE
 
-    return Made(options_star, Reads.HEAD)
+    return Made(options_star, Reads.HEAD, methods=1 << _OPTIONS)
 
 
 def make_trace(scope: Scope) -> Made:
@@ -69,7 +72,7 @@ def make_trace(scope: Scope) -> Made:
         r.outside()
         return DONE
 
-    return Made(trace, Reads.HEAD, waits=True)
+    return Made(trace, Reads.HEAD, waits=True, methods=1 << _TRACE)
 
 
 def _head(r: Request) -> str:

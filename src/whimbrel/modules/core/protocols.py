@@ -7,11 +7,15 @@ Manual: mod/core.html#protocols.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from whimbrel.config.core import CoreServer
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, Answer
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 HTTP1 = "http/1.1"
 SWITCHED = "switched-to"
@@ -83,4 +87,4 @@ def make_upgrade_star(scope: Scope) -> Made | None:
         assert isinstance(answer, int)
         return answer
 
-    return Made(star, Reads.HEAD)
+    return Made(star, Reads.HEAD, methods=1 << _OPTIONS)

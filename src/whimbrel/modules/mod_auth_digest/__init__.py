@@ -5,13 +5,15 @@ Manual: mod/mod_auth_digest.html.  2.2 was built without shared memory: it count
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.modules.mod_auth_digest.decide import INFO, Digest
 from whimbrel.modules.mod_auth_digest.settings import DIRECTIVES, AuthDigestServer, AuthDigestSettings, make_clients
 from whimbrel.registry.module import Hook, Made, Module, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 
 def add_info(r: Request) -> Answer:

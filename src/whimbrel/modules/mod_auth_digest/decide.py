@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
@@ -34,7 +34,9 @@ from whimbrel.records import replace
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.identity import server_name, server_port
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 INFO: Final = "auth_digest:info"  # notes of a request
 _MODULE: Final = "auth_digest"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path
@@ -14,7 +14,9 @@ from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.decisions import Watch, watching
 from whimbrel.request.log import enabled
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _WORDS: Final = {DENIED: "denied", GRANTED: "granted", NEUTRAL: "neutral", GENERAL_ERROR: "general error",
                  DENIED_NO_USER: "denied (no authenticated user yet)"}

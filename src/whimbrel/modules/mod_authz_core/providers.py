@@ -6,19 +6,21 @@ Manual: mod/mod_authz_core.html#requiredirectives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.words import words
 from whimbrel.errors import ConfigError
-from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.library import USER
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, Check, environment, state_of
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Provider, Reads, Scope
 from whimbrel.request.expressions import Template, holds, read_condition, read_string, reads_of
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.expr.compile import Condition
+    from whimbrel.request.record import Request
 
 
 def require_words(text: str) -> list[str]:

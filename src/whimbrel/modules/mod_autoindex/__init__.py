@@ -183,7 +183,7 @@ def make_handler(scope: Scope) -> Made:
         await _list(r, look, names, pattern, types)
         return OK
 
-    return Made(handle, Reads.HEAD | Reads.FILES, waits=True)
+    return Made(handle, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset((FOLDER_HANDLER,)))
 
 
 def _tracked(r: Any) -> None:

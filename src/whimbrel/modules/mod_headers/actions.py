@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.expr.errors import EvalError
-from whimbrel.http.headers import Headers
 from whimbrel.modules.mod_headers.lines import Line
 from whimbrel.modules.mod_setenvif import env_value
 from whimbrel.modules.patterns import Substitution
 from whimbrel.request.expressions import holds
+
+if TYPE_CHECKING:
+    from whimbrel.http.headers import Headers
 
 
 def _text(line: Line, r: Any) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
-from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.mod_setenvif import env_value
 from whimbrel.modules.patterns import compiled
 from whimbrel.records import dataclass
-from whimbrel.regex import Regex
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import read_condition, read_string
+
+if TYPE_CHECKING:
+    from whimbrel.expr.compile import Condition
+    from whimbrel.regex import Regex
 
 Item = str | Callable[[Any], str]
 

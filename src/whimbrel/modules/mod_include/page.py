@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pwd
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import OPT_INC_WITH_EXEC, CoreFolder
 from whimbrel.expr.functions import entry
@@ -18,8 +18,10 @@ from whimbrel.modules.mod_include.settings import IncludeFolder
 from whimbrel.modules.mod_include.texts import escape_shell, formatted_time
 from whimbrel.modules.mod_include.variables import LATER, LAZY, Clock, Variables
 from whimbrel.octets import raw
-from whimbrel.regex import Found, Regex
 from whimbrel.request.drive import drive
+
+if TYPE_CHECKING:
+    from whimbrel.regex import Found, Regex
 
 NESTED: Final = "include-document"  # the note of a sub-request whose document is a part of its parent's
 _VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)

@@ -7,7 +7,7 @@ Manual: mod/mod_log_config.html.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
@@ -23,7 +23,9 @@ from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import LOG_TRANSACTION, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 COMMON = '%h %l %u %t "%r" %>s %b'
 COOKIES = '%{Cookie}n "%r" %t'

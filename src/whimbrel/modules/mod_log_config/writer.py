@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError
-from whimbrel.expr.compile import Condition as Expression
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
 from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, cookie, field_in, field_out, remote_host, request_time
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
+
+if TYPE_CHECKING:
+    from whimbrel.expr.compile import Condition as Expression
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}

@@ -246,7 +246,7 @@ def make_map_handler(_scope: Scope) -> Made:
         answer: Answer = await r.engine.internal_redirect(folder + best.name + (r.path_info or ""), r)
         return answer
 
-    return Made(handler, Reads.HEAD | Reads.FILES, waits=True)
+    return Made(handler, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset((MAP_TYPE, MAP_HANDLER)))
 
 
 async def _send_body(r: Any, best: Variant) -> Answer:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.modules.mod_rewrite.trace import Step
-from whimbrel.regex import Found
+
+if TYPE_CHECKING:
+    from whimbrel.regex import Found
 
 LogFn = Callable[[Any, int, str, str], None]
 """Writes one line of the rewriting log: request, level, folder (``""`` outside of one), text."""

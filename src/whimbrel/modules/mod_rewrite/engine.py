@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.config.core import CoreServer
 from whimbrel.http.url import escape_uri
@@ -19,7 +19,9 @@ from whimbrel.modules.mod_rewrite.query import split_query, unsafe_question_mark
 from whimbrel.modules.mod_rewrite.settings import Flag
 from whimbrel.modules.mod_rewrite.trace import Step, steps_of
 from whimbrel.modules.mod_rewrite.urls import absolute
-from whimbrel.regex import Found
+
+if TYPE_CHECKING:
+    from whimbrel.regex import Found
 
 T = TypeVar("T")
 

@@ -322,4 +322,4 @@ def make_handler(scope: Scope) -> Made | None:
         await r.engine.internal_redirect(r.filename[len(REDIRECT):] + query, r)
         return OK
 
-    return Made(go, waits=True)
+    return Made(go, waits=True, handlers=frozenset((REDIRECT_HANDLER,)))

@@ -6,12 +6,14 @@ Manual: mod/mod_rewrite.html, rewrite/htaccess.html.
 from __future__ import annotations
 
 from enum import Enum, IntFlag
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
-from whimbrel.regex import Regex
 from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.regex import Regex
 
 MAX_ROUNDS: Final = 32000
 

@@ -84,7 +84,7 @@ def make_handler(scope: Scope) -> Made | None:
         r.write(text)
         return OK
 
-    return Made(handle, Reads.HEAD)
+    return Made(handle, Reads.HEAD, handlers=frozenset((HANDLER_NAME, TYPE)))
 
 
 def _row22(name: str, field: str, text: str) -> Directive[Any]:
