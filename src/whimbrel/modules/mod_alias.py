@@ -125,21 +125,23 @@ def _status_word(word: str) -> int | None:
     return atoi(word) if word[:1].isdigit() else None
 
 
-def redirect(cmd: Command, _conf: Any, args: list[str]) -> None:
-    """Redirect and RedirectMatch: [status] [path] [URL]."""
-    status = _status_word(args[0])
-    if len(args) == 3 and status is None:
-        raise ConfigError("Redirect: invalid first argument (of three)")
-    if status is None:
-        status, rest = 302, args
-    else:
-        rest = args[1:]
-    moves = 300 <= status < 400
-    by_regex = cmd.name.lower() == "redirectmatch"
-    if not by_regex and (not rest or (moves and len(rest) == 1)) and (cmd.path or not moves) and cmd.dialect.sections_give_paths:
-        _redirect_here(cmd, status, rest)
-        return
-    _add_redirect(cmd, status, rest[0] if rest else "", rest[1] if len(rest) > 1 else None, by_regex)
+def _redirect_setter(default: int) -> Any:
+    def redirect(cmd: Command, _conf: Any, args: list[str]) -> None:
+        """[status] [path] [URL]; RedirectTemp and RedirectPermanent take a status, too, in the place of the path."""
+        status = _status_word(args[0])
+        if len(args) == 3 and status is None:
+            raise ConfigError("Redirect: invalid first argument (of three)")
+        if status is None:
+            status, rest = default, args
+        else:
+            rest = args[1:]
+        moves = 300 <= status < 400
+        if (not rest or (moves and len(rest) == 1)) and (cmd.path or not moves) and cmd.dialect.sections_give_paths:
+            _redirect_here(cmd, status, rest)
+            return
+        _add_redirect(cmd, status, rest[0] if rest else "", rest[1] if len(rest) > 1 else None, cmd.name.lower() == "redirectmatch")
+
+    return redirect
 
 
 def _redirect_here(cmd: Command, status: int, rest: list[str]) -> None:
@@ -148,13 +150,6 @@ def _redirect_here(cmd: Command, status: int, rest: list[str]) -> None:
         raise ConfigError("URL to redirect to is missing")
     url = read_string(cmd, rest[0], f"Cannot parse redirect expression '{rest[0]}'") if rest else None
     cmd.folder(AliasFolder).redirect = (status, url)
-
-
-def _redirect_setter(status: int) -> Any:
-    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
-        _add_redirect(cmd, status, args[0], args[1], False)
-
-    return apply
 
 
 def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_regex: bool) -> None:
@@ -337,13 +332,13 @@ MODULE = Module(
                   help="a fakename and a realname"),
         Directive(name="ScriptAlias", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_alias_setter(CGI), versions=Versions.V22,
                   help="a fakename and a realname"),
-        Directive(name="Redirect", args=Args.TAKE123, where=ANYWHERE, apply=redirect, versions=Versions.V24, help=BY_PATH),
-        Directive(name="Redirect", args=Args.TAKE23, where=ANYWHERE, apply=redirect, versions=Versions.V22, help=BY_PATH),
+        Directive(name="Redirect", args=Args.TAKE123, where=ANYWHERE, apply=_redirect_setter(302), versions=Versions.V24, help=BY_PATH),
+        Directive(name="Redirect", args=Args.TAKE23, where=ANYWHERE, apply=_redirect_setter(302), versions=Versions.V22, help=BY_PATH),
         Directive(name="AliasMatch", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_match_setter(None), record=Record.SERVER,
                   help="a regular expression and a filename"),
         Directive(name="ScriptAliasMatch", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_match_setter(CGI), record=Record.SERVER,
                   help="a regular expression and a filename"),
-        Directive(name="RedirectMatch", args=Args.TAKE23, where=ANYWHERE, apply=redirect, help=BY_REGEX),
+        Directive(name="RedirectMatch", args=Args.TAKE23, where=ANYWHERE, apply=_redirect_setter(302), help=BY_REGEX),
         Directive(name="RedirectTemp", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(302), help=PLAIN),
         Directive(name="RedirectPermanent", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(301), help=PLAIN),
         Directive(name="RedirectRelative", args=Args.FLAG, where=ANYWHERE, apply=set_flag("relative"), versions=Versions.V24,

@@ -381,8 +381,18 @@ def set_place(field: str, what: str) -> Callable[[Command, AuthFormSettings, lis
     return apply
 
 
+def set_name(field: str) -> Callable[[Command, AuthFormSettings, list[str]], None]:
+    """The name of a field of the form."""
+    def apply(cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+        if not words[0] or "=" in words[0] or "&" in words[0]:
+            raise ConfigError(f"{cmd.name} cannot be empty, or contain '=' or '&'.")
+        setattr(record, field, words[0])
+
+    return apply
+
+
 def _one(name: str, field: str, help: str) -> Directive[AuthFormSettings]:
-    return Directive(name=name, args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text(field), help=help)
+    return Directive(name=name, args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_name(field), help=help)
 
 
 MODULE = Module(
@@ -405,7 +415,7 @@ MODULE = Module(
         Directive(name="AuthFormLogoutLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("logout", "logout required"),
                   help="The URL of the logout successful page. An attempt to access an URL handled by the handler form-logout-handler will result in "
                        "an redirect to this page after logout."),
-        _one("AuthFormSitePassphrase", "site", "If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
+        Directive(name="AuthFormSitePassphrase", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("site"), help="If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
              "user authentication check on every website hit, and is useful for high traffic sites."),
         Directive(name="AuthFormAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"),
                   help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module"),

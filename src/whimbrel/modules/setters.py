@@ -185,19 +185,18 @@ def strtol_prefix(text: str, base: int = 10) -> tuple[int, str]:
     return (-value if found[1] == "-" else value), text[found.end():]
 
 
-_TIME = re.compile(r"[ \t\n\v\f\r]*([+-]?\d+)(.*)", re.ASCII | re.DOTALL)
+_TIME = re.compile(r"(?:[ \t\n\v\f\r]*([+-]?\d+))?(.*)", re.ASCII | re.DOTALL)
 _MICROSECONDS = {"s": 1_000_000, "h": 3_600_000_000, "ms": 1000, "mi": 60_000_000}
 
 
 def timeout(text: str, default_unit: str = "s") -> int | None:
     """A time such as ``5``, ``500ms``, ``2min``, ``1h`` in microseconds; None where ap_timeout_parameter_parse refuses it.
 
-    Units are in lower case and only their first letters count; negative times are refused.
+    Units are in lower case and only their first letters count; a unit alone is none of it, negative times are refused.
     """
     found = _TIME.match(text)
-    if not found:
-        return None
+    assert found is not None
     unit = found[2] or default_unit
     factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
-    value = int(found[1]) * factor if factor else 1 << 63
+    value = int(found[1] or 0) * factor if text and factor else 1 << 63
     return value if 0 <= value < 1 << 63 else None

@@ -25,7 +25,7 @@ async def die(r: Request, status: int, already: int = 200) -> Answer:
     document = None
     recursive = 0
     if already != 200:
-        recursive = status if r.plan.dialect.reasons_22 else already  # 2.4 names the first failure twice, not that of the ErrorDocument
+        recursive = already  # the first failure is named twice, not that of the ErrorDocument
         while first.prev is not None and first.prev.status != 200:
             first = first.prev
         if first is r:

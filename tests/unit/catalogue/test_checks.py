@@ -101,7 +101,7 @@ def test_strtol() -> None:
 
 @pytest.mark.parametrize(("word", "value"), [
     ("20", 20_000), ("500ms", 500), ("2min", 120_000), ("1h", 3_600_000), ("5hour", 18_000_000), ("5MIN", None), ("5m", None), ("7k", None),
-    ("-1", None), ("x", None), ("", None), ("99999999999999999999", None),
+    ("-1", None), ("x", None), ("", None), ("ms", 0), ("hour", 0), ("mx", None), ("-", None), ("99999999999999999999", None),
 ])
 def test_times(word: str, value: int | None) -> None:
     assert timeout(word, "2.4") == value
@@ -118,3 +118,40 @@ def test_durations_of_mod_md() -> None:
 def test_floats() -> None:
     assert all(is_float(word) for word in ("0.5", ".5", "-0.1", "2.0x", "1e2", "nan", "inf"))
     assert not any(is_float(word) for word in ("x", "-", "", "x y"))
+
+
+@pytest.mark.parametrize(("source", "name", "words", "said"), [
+    ("mod_lua.c", "LuaScope", "ONCE", "Invalid value for LuaScope, 'ONCE', acceptable values are: 'once', 'request', 'conn', 'thread', 'server'"),
+    ("mod_lua.c", "LuaScope", "thread x y", None),
+    ("mod_proxy_fcgi.c", "ProxyFCGISetEnvIf", "true !FOO 1", 'Third argument ("1") is not allowed when using ProxyFCGISetEnvIf\'s unset mode (!FOO)'),
+    ("mod_proxy_fcgi.c", "ProxyFCGISetEnvIf", "true !FOO", None),
+    ("mod_ssl.c", "SSLOpenSSLConfCmd", "x y", "'x': invalid OpenSSL configuration command"),
+    ("mod_ssl.c", "SSLOpenSSLConfCmd", "CIPHERSTRING y", None),
+    ("mod_ssl.c", "SSLOpenSSLConfCmd", "Certificate /nosuch/", "SSLOpenSSLConfCmd: file '/nosuch/' does not exist or is empty"),
+    ("mod_ssl.c", "SSLOpenSSLConfCmd", "ClientCAPath /nosuch", "SSLOpenSSLConfCmd: directory '/nosuch' does not exist"),
+    ("mod_ssl.c", "SSLCARevocationPath", "/nosuch//", "SSLCARevocationPath: directory '/nosuch/' does not exist"),
+    ("mod_ssl.c", "SSLCACertificatePath", "//a//b//", "SSLCACertificatePath: directory '/a/b/' does not exist"),
+    ("mod_ssl.c", "SSLCertificateFile", ".", "SSLCertificateFile: file '/r/' does not exist or is empty"),
+    ("mod_md.c", "MDPrivateKeys", "RSA RSA 2048", "two keys of type 'RSA' are not possible."),
+    ("mod_md.c", "MDPrivateKeys", "a b A", "two keys of type 'A' are not possible."),
+    ("mod_md.c", "MDPrivateKeys", "default rsa", "'Default' allows no other parameter"),
+    ("mod_md.c", "MDPrivateKeys", "RSA 1000000000000", "must be 2048 or higher in order to be considered safe."),
+    ("mod_md.c", "MDPrivateKeys", "secp384r1 rsa 4096", None),
+    ("mod_md.c", "MDExternalAccountBinding", "/", "MDExternalAccountBinding: file not found: /"),
+    ("mod_md.c", "MDHttpProxy", "http:/h", "missing hostname"),
+    ("mod_md.c", "MDHttpProxy", "ftp://x", "uri scheme must be http or https"),
+])
+def test_what_the_server_says(source: str, name: str, words: str, said: str | None) -> None:
+    """As apache2 -t of 2.4.71 says it, under the server root /r."""
+    assert check(source, name, words.split(), Around(root="/r")) == said
+
+
+@pytest.mark.parametrize(("url", "wrong"), [
+    ("http:", "missing uri identifier"), ("http:x", "missing hostname"), ("http://h:x/", "not an uri"), ("http://h:/", "invalid port"),
+    ("https://[::1]/", "invalid hostname"), ("http://a_b/", "invalid hostname"), ("https://h/ x", "whitespace in uri"), ("/x", "missing uri scheme"),
+    ("1:x", "not an uri"), ("x:y", ""), ("http://u@h/", ""), ("http:///x", ""),
+])
+def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
+    said = check("mod_md.c", "MDCertificateAuthority", [url], Around())
+    assert said == (wrong and f"The CA name '{url}' is not known and it is not a URL either ({wrong}). Known CA names are: LetsEncrypt "
+                    "LetsEncrypt-Test Buypass Buypass-Test." or None)

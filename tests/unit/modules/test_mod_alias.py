@@ -87,6 +87,10 @@ def test_redirect_in_htaccess(tmp_path: Path) -> None:
     ("RedirectMatch 301 ^/x", "URL to redirect to is missing"),
     ("RedirectMatch 404 ^/x http://a/", "Redirect URL not valid for this status"),
     ("RedirectMatch ( http://x/", "Regular expression could not be compiled."),
+    ("RedirectPermanent temp http://h", "URL to redirect to is missing"),
+    ("RedirectTemp a %", "Redirect to non-URL"),
+    ("<Location /a>\nRedirectMatch 304 %{\n</Location>", "Cannot parse redirect expression '%{': syntax error, unexpected T_ERROR, expecting T_ID: "
+     "Unterminated string or variable"),
 ])
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -96,7 +100,8 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 
 @pytest.mark.parametrize("line", [
     "Redirect /a 1http://x", "Redirect noslash http://x/", "Redirect 302x /a http://x/", "Redirect 308 \"\" /b", "RedirectMatch ^/a notaurl",
-    "RedirectMatch gone ^/x", "<Location /a>\nRedirect bogus\n</Location>", "<Location /a>\nRedirect 404\n</Location>", "ScriptAlias a b",
+    "RedirectMatch gone ^/x", "<Location /a>\nRedirect bogus\n</Location>", "<Location /a>\nRedirect 404\n</Location>", "ScriptAlias a b", "RedirectTemp gone x",
+    "RedirectPermanent 410 x", "<Location /a>\nRedirectTemp 404 x\n</Location>",
 ])
 def test_accepted(tmp_path: Path, line: str) -> None:
     assert engine(tmp_path, line).configuration.messages == []

@@ -167,6 +167,7 @@ def test_no_session_no_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("line", "message"), [
     ("AuthFormSize -1\n", "AuthCookieFormSize must be a size in bytes, or zero."), ("AuthFormProvider anon\n", "Unknown Authn provider: anon"),
+    ("AuthFormMethod a=b\n", "AuthFormMethod cannot be empty, or contain '=' or '&'."),
     ("AuthFormLoginSuccessLocation \"%{bad\"\n", "Could not parse login success"),
 ])
 def test_lines_that_are_refused(tmp_path: Path, line: str, message: str) -> None:

@@ -23,6 +23,13 @@ def test_an_error_document_that_fails_too(tmp_path: Path) -> None:
     assert "<p>Additionally, a 404 Not Found\nerror was" in Site(tmp_path, SHUT).ask("/none")
 
 
+def test_the_first_failure_is_named_in_2_2_too(tmp_path: Path) -> None:
+    """Recorded of 2.2.34: the ErrorDocument itself is a bad request."""
+    conf = "ErrorDocument 404 '/{;<%%\\'#a}'\n"
+    answer = Site(tmp_path, conf, version="2.2").ask("/w20")
+    assert answer.startswith("HTTP/1.1 404 ") and "<p>Additionally, a 404 Not Found\nerror was" in answer
+
+
 def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(tmp_path: Path) -> None:
     site = Site(tmp_path, SHUT)
     (tmp_path / "htdocs/.htaccess").write_text("nonsense\n")

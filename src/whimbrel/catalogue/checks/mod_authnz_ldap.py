@@ -34,7 +34,7 @@ def _pattern(words: list[str], around: Around) -> str | None:
 def _password(words: list[str], around: Around) -> str | None:
     """A program's output may be the password; what can't be run gives none.  It isn't run here."""
     word = words[0]
-    if around.version == "2.2" or not word.startswith("exec:"):
+    if around.version == "2.2" or not word.startswith("exec:") or word == "exec:":
         return None
     program = around.path(split(word[5:])[0]) if split(word[5:]) else ""
     return None if os.access(raw(program), os.X_OK) else "Empty passwords are invalid for AuthLDAPBindPassword"

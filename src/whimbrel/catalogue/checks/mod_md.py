@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from whimbrel.catalogue.checks.numbers import atoi, md_duration, strtol
@@ -42,10 +43,39 @@ def _delay(low: int, message: str) -> Rule:
     return rule
 
 
+def _not_a_url(word: str) -> str:
+    """Why *word* is no absolute URL (md_util_abs_uri_check); "" when it is one."""
+    if any(char.isspace() for char in word):
+        return "whitespace in uri"
+    scheme, colon, rest = word.partition(":")
+    if not colon:
+        return "missing uri scheme"
+    if not rest:
+        return "missing uri identifier"
+    if not scheme[:1].isalpha():
+        return "not an uri"
+    return _wrong_server(rest) if scheme.lower() in ("http", "https") else ""
+
+
+def _wrong_server(rest: str) -> str:
+    """Why what follows ``http:`` names no server; "" when it does."""
+    if not rest.startswith("//"):
+        return "missing hostname"
+    host, colon, port = rest[2:].partition("/")[0].rpartition("@")[2].partition(":")
+    if host.startswith("["):
+        return "invalid hostname"
+    if port and not port.isdigit():
+        return "not an uri"
+    if not all(char.isascii() and char.isalnum() or char in "-." for char in host) or ".." in host:
+        return "invalid hostname"
+    return "invalid port" if colon and not port else ""
+
+
 def _authority(words: list[str], around: Around) -> str | None:
     for word in words:
-        if ":" not in word and word.lower() not in AUTHORITIES:
-            return (f"The CA name '{word}' is not known and it is not a URL either (missing uri scheme). "
+        wrong = "" if word.lower() in AUTHORITIES else _not_a_url(word)
+        if wrong:
+            return (f"The CA name '{word}' is not known and it is not a URL either ({wrong}). "
                     "Known CA names are: LetsEncrypt LetsEncrypt-Test Buypass Buypass-Test.")
     return None
 
@@ -55,17 +85,24 @@ def _account(words: list[str], around: Around) -> str | None:
     if words[0].lower() == "none" or len(words) > 1:
         return None
     path = around.path(words[0])
-    return None if os.path.exists(raw(path)) else f"MDExternalAccountBinding: file not found: {path}"
+    if not os.path.isfile(raw(path)):
+        return f"MDExternalAccountBinding: file not found: {path}"
+    return None if _is_json(path) else f"MDExternalAccountBinding: error reading JSON file {path}"
+
+
+def _is_json(path: str) -> bool:
+    try:
+        with open(raw(path), "rb") as file:
+            json.load(file)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _proxy(words: list[str], around: Around) -> str | None:
-    scheme, colon, rest = words[0].partition(":")
-    if not colon:
-        return "missing uri scheme"
-    port = rest.removeprefix("//").partition("/")[0].rpartition(":")[2] if ":" in rest else ""
-    if port and not port.isdigit():
-        return "not an uri"
-    return None if scheme.lower() in ("http", "https") else "uri scheme must be http or https"
+    if wrong := _not_a_url(words[0]):
+        return wrong
+    return None if words[0].partition(":")[0].lower() in ("http", "https") else "uri scheme must be http or https"
 
 
 def _port_map(words: list[str], around: Around) -> str | None:
@@ -86,8 +123,20 @@ def _keys(words: list[str], around: Around) -> str | None:
     """RSA with its bits, or names of curves."""
     if not words:
         return "needs to specify the private key type"
-    bits = words[1] if words[0].lower() == "rsa" and len(words) == 2 else words[0][3:] if words[0][:3].lower() == "rsa" else ""
-    return "must be 2048 or higher in order to be considered safe." if bits.isdigit() and int(bits) < 2048 else None
+    seen: set[str] = set()
+    rest = [*words]
+    while rest:
+        word = rest.pop(0)
+        kind = "RSA" if word[:3].lower() == "rsa" and (not word[3:] or word[3].isdigit()) else word
+        if kind.lower() in seen:
+            return f"two keys of type '{kind}' are not possible."
+        if kind.lower() == "default" and (seen or rest):
+            return "'Default' allows no other parameter"
+        seen.add(kind.lower())
+        bits = word[3:] if kind == "RSA" and word[3:] else rest.pop(0) if kind == "RSA" and rest and rest[0][:1].isdigit() else ""
+        if bits and atoi(bits) < 2048:
+            return "must be 2048 or higher in order to be considered safe."
+    return None
 
 
 def _locks(words: list[str], around: Around) -> str | None:

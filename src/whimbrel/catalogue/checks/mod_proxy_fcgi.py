@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Rule, expression, one_of
+from whimbrel.catalogue.checks.rules import Around, Rule, expression, first, one_of, when
+
+
+def _unset_with_value(words: list[str], around: Around) -> bool:
+    """``!NAME`` takes a variable away: nothing may follow."""
+    return len(words) > 2 and words[1].startswith("!")
+
 
 CHECKS: dict[str, Rule] = {
-    "proxyfcgisetenvif": expression('Could not parse expression "{0}"', string=False),
+    "proxyfcgisetenvif": first(
+        expression('Could not parse expression "{0}"', string=False),
+        when(_unset_with_value, 'Third argument ("{2}") is not allowed when using ProxyFCGISetEnvIf\'s unset mode ({1})'),
+        expression('Could not parse expression "{2}"', string=True, at=2),
+    ),
     "proxyfcgibackendtype": one_of("fpm generic", "ProxyFCGIBackendType requires one of the following arguments: 'GENERIC', 'FPM'"),
 }

@@ -152,6 +152,22 @@ def _require(words: list[str], around: Around) -> str | None:
     return f"SSLRequire: {wrong if around.version == '2.4' else 'syntax error'}"
 
 
+# Commands of OpenSSL's own configuration (SSL_CONF_cmd), in lower case: those of plain values, of files, of folders.
+VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol protocol options verifymode recordpadding numtickets
+    cipherstring ciphersuites ecdhparameters chaincastore verifycastore requestcastore clientcastore"""
+OF_FILES = "certificate privatekey serverinfofile chaincafile verifycafile requestcafile clientcafile dhparameters"
+OF_FOLDERS = "chaincapath verifycapath requestcapath clientcapath"
+
+
+def _openssl_command(words: list[str], around: Around) -> str | None:
+    name = words[0].lower()
+    if name in OF_FILES.split():
+        return filled_file("SSLOpenSSLConfCmd", 1)(words, around)
+    if name in OF_FOLDERS.split():
+        return folder("SSLOpenSSLConfCmd")(words[1:], around)
+    return None if name in VALUES.split() else f"'{words[0]}': invalid OpenSSL configuration command"
+
+
 VERIFY_DEPTH = "{}: Invalid argument '{{0}}'"
 BAD_SNI = "Invalid SSLVhostSNIPolicy argument '{0}'"
 MUTEXES = frozenset("none no default yes sem posixsem sysvsem pthread".split())
@@ -181,6 +197,7 @@ CHECKS: dict[str, Rule] = {
     "sslloglevel": always("SSLLogLevel directive is no longer supported - use LogLevel."),
     "sslmutex": when(lambda words, around: words[0].lower() not in MUTEXES and not words[0].lower().startswith(MUTEX_FILES), MUTEX),
     "sslocspenable": _mode("SSLOCSPEnable", "on off leaf", "no_ocsp_for_cert_ok"),
+    "sslopensslconfcmd": _openssl_command,
     "ssloptions": _options,
     "sslpassphrasedialog": _pass_phrase,
     "sslprotocol": _protocol("SSLProtocol"),

@@ -33,12 +33,12 @@ def is_float(word: str) -> bool:
 def timeout(word: str, version: str) -> int | None:
     """A time as ap_timeout_parameter_parse reads it, in milliseconds; None when the format is wrong.
 
-    Units are s, ms, min and h, in lower case, of which only what tells them apart is looked at (``hour``, ``mi``); seconds without one.  2.4 refuses
-    negative times.
+    Units are s, ms, min and h, in lower case, of which only what tells them apart is looked at (``hour``, ``mi``); seconds without one.  A unit
+    alone is none of it.  2.4 refuses negative times.
     """
     value, unit, cut = strtol(word)
     scale = 1000 if not unit else next((s for start, s in (("s", 1000), ("h", 3_600_000), ("ms", 1), ("mi", 60_000)) if unit.startswith(start)), 0)
-    if cut or not scale or not _INTEGER.match(word) or (value < 0 and version == "2.4"):
+    if cut or not word or not scale or (value < 0 and version == "2.4"):
         return None
     return value * scale
 

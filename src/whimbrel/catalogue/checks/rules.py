@@ -6,7 +6,6 @@ In messages ``{0}``, ``{1}`` ... stand for the words.
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 
@@ -43,7 +42,11 @@ class Around:
     def path(self, word: str) -> str:
         """*word* as a path below the server root (ap_server_root_relative)."""
         joined = word if word.startswith("/") else f"{self.root.rstrip('/')}/{word}"
-        return os.path.normpath(joined) if "//" in joined or "/." in joined else joined
+        if "//" not in joined and "/." not in joined:
+            return joined
+        folder = joined.endswith(("/", "/.", "/.."))
+        clean = "/" + os.path.normpath(joined).lstrip("/")
+        return clean + "/" if folder and clean != "/" else clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,8 @@ def duration(message: str) -> Rule:
 
 def unresolved(name: str) -> str:
     """Why the name service does not know the host *name*, in the system's words; "" when it does.  httpd asks it while it reads, too."""
+    import socket
+
     try:
         socket.getaddrinfo(name, None)
     except socket.gaierror as problem:
