@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-import socket
 
 from whimbrel.config.model import Address
 from whimbrel.errors import ConfigError
 from whimbrel.records import dataclass
 
 ANY, DEFAULT = "*", "_default_"
+_IPV4 = re.compile(r"(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.(?!\Z)|\Z)){4}")
 
 
 class BadAddress(ValueError):
@@ -52,6 +51,8 @@ def _port(digits: str) -> int:
 
 
 def _is_ipv6(host: str) -> bool:
+    import socket  # takes its time, and plain addresses do without
+
     try:
         socket.inet_pton(socket.AF_INET6, host)
     except (OSError, ValueError):
@@ -61,6 +62,11 @@ def _is_ipv6(host: str) -> bool:
 
 def resolved(host: str) -> list[str]:
     """The addresses of *host* in canonical form, each once; OSError where there is none."""
+    if _IPV4.fullmatch(host):
+        return [host]
+    import ipaddress
+    import socket
+
     try:
         return [str(ipaddress.ip_address(host))]
     except ValueError:
@@ -108,6 +114,8 @@ def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Addres
 
 def resolver_text(problem: Exception) -> str:
     """APR's wording: ``(EAI 2)Name or service not known``."""
+    import socket
+
     if isinstance(problem, socket.gaierror) and problem.errno is not None:
         return f"(EAI {abs(problem.errno)}){problem.strerror}"
     return f"(EAI 2){'Name or service not known'}"

@@ -7,7 +7,6 @@ Manual: vhosts/details.html.
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Callable, Iterator
 
 from whimbrel.config.configuration import Configuration
@@ -248,6 +247,8 @@ class Hosts:
 
 def bucket_of(address: str) -> int:
     """Where httpd's hash table keeps an address: the four (IPv6: the last four) bytes folded into one."""
+    import socket  # takes its time, and most configurations have no addresses to look at
+
     if address == DEFAULT:
         address = "255.255.255.255"
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -265,6 +266,8 @@ def name_server(configuration: Configuration, server: Server) -> None:
     elif not server.addresses:
         server.name = "bogus_host_without_forward_dns"
     else:
+        import socket
+
         address = server.addresses[0].host
         try:
             server.name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
@@ -290,6 +293,8 @@ def name_main_server(configuration: Configuration) -> None:
 
 def local_host_name() -> str:
     """The machine's name with its domain, or its address, or 127.0.0.1."""
+    import socket
+
     own = socket.gethostname()
     try:
         address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Test = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
+SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these stands for itself
 
 
 class Condition:
@@ -54,6 +55,8 @@ def compile_condition(text: str, *, restricted: bool = False, lookup: Lookup | N
 
 def compile_string(text: str, *, restricted: bool = False, lookup: Lookup | None = None, place: str = "") -> StringExpr:
     """The string expression *text*; raises ExprError."""
+    if SPECIAL.isdisjoint(text):
+        return StringExpr(text, text, frozenset(), place)
     from whimbrel.expr import compiler, parser  # a tenth of -t's time, and most configurations have no expressions
 
     made = compiler.Compiler()

@@ -6,7 +6,7 @@ Results are httpd's enumerations (authn_status, authz_status).  A provider's `ma
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import CommandState
@@ -20,7 +20,9 @@ from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import setting
 from whimbrel.request.decisions import watching
 from whimbrel.request.expressions import Template
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 # authn_status
 AUTH_DENIED: Final = 0
@@ -36,8 +38,8 @@ NEUTRAL: Final = 2
 GENERAL_ERROR: Final = 3
 DENIED_NO_USER: Final = 4
 
-PasswordCheck = Callable[[Request, str, str], Awaitable[int]]
-RealmHash = Callable[[Request, str, str], Awaitable[tuple[int, str]]]
+PasswordCheck = Callable[["Request", str, str], Awaitable[int]]
+RealmHash = Callable[["Request", str, str], Awaitable[tuple[int, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def ready_authn(scope: Scope, provider: AuthnProvider) -> Authn:
     return replace(made, password=password, realm_hash=found)
 
 
-CheckFn = Callable[[Request], int] | Callable[[Request], Awaitable[int]]
+CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)

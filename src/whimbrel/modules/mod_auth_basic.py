@@ -5,8 +5,6 @@ Manual: mod/mod_auth_basic.html.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -82,11 +80,13 @@ def set_digest(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> No
 # the request's credentials ------------------------------------------------------------------------
 def decode_base64(value: str) -> str:
     """What APR's base64 decoder makes of *value*: everything up to the first character that is not of the alphabet."""
+    from base64 import b64decode
+
     found = _BASE64.match(value)
     digits = found[0] if found else ""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
-    return text(base64.b64decode(digits + "=" * (-len(digits) % 4)))
+    return text(b64decode(digits + "=" * (-len(digits) % 4)))
 
 
 def credentials(r: Request) -> tuple[str, str] | None:
@@ -173,7 +173,9 @@ async def _by_realm(r: Request, check: Authn, user: str, realm: str, password: s
     result, stored = await check.realm_hash(r, user, realm)
     if result != AUTH_USER_FOUND:
         return result
-    return AUTH_GRANTED if hashlib.md5(raw(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
+    from hashlib import md5
+
+    return AUTH_GRANTED if md5(raw(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
 
 
 def _refused(r: Request, result: int, realm: str) -> Answer:
@@ -205,6 +207,8 @@ def make_fake(scope: Scope) -> Made | None:
     fake = scope.folder(AuthBasicSettings).fake
     if fake is None or scope.dialect.access_in_core:
         return None
+    from base64 import b64encode
+
     user, password = fake
 
     def set_header(r: Request) -> Answer:
@@ -222,7 +226,7 @@ def make_fake(scope: Scope) -> Made | None:
                 r.headers_in.unset("Authorization")
                 return DECLINED
             values.append(value)
-        r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(":".join(values)))))
+        r.headers_in.set("Authorization", "Basic " + text(b64encode(raw(":".join(values)))))
         return OK
 
     return Made(set_header)

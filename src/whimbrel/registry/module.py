@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Flag, IntEnum, auto
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.dialect import Dialect
 from whimbrel.directives.spec import AnyDirective, Versions
 from whimbrel.records import dataclass
-from whimbrel.registry.phases import HookFn, Phase
+from whimbrel.registry.phases import Answer, HookFn, Phase
 
 if TYPE_CHECKING:
     from whimbrel.errors import Place
@@ -49,14 +50,31 @@ class Scope(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A hook ready to run for one merged configuration."""
+    """A hook ready to run for one merged configuration.
+
+    *waits*: fn is `async def`, or gives something to be waited for where it has no answer at once.  The rest spares calls: *answer* is what fn
+    answers to every request; fn declines for methods whose numbers are not in the mask *methods*, and for handlers that *handlers* doesn't name.
+    """
 
     fn: HookFn
     reads: Reads = Reads.HEAD
-    waits: bool = False  # fn is `async def`
+    waits: bool = False
+    answer: Answer | None = None
+    methods: int = -1
+    handlers: frozenset[str] | None = None
 
 
 HookMaker = Callable[[Scope], Made | None]
+
+
+def later(file: str, name: str) -> HookMaker:
+    """The hook maker *name* of the Python module *file*, which is imported when it is to make its hook: reading a configuration needs none."""
+    def make(scope: Scope) -> Made | None:
+        found: HookMaker = getattr(import_module(file), name)
+        return found(scope)
+
+    make.__module__ = file
+    return make
 
 
 class Order(IntEnum):

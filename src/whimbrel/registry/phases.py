@@ -15,7 +15,7 @@ DECLINED: Final = -1
 DONE: Final = -2
 
 # The argument is a whimbrel.request.record.Request, which comes later in the layers.
-HookFn = Callable[[Any], Answer] | Callable[[Any], Awaitable[Answer]]
+HookFn = Callable[[Any], Answer] | Callable[[Any], Awaitable[Answer]] | Callable[[Any], Answer | Awaitable[Answer]]
 
 
 class Run(Enum):

@@ -7,7 +7,7 @@ it; each user says then what becomes of the request.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.config.core import CoreServer
 from whimbrel.directives.command import Command
@@ -16,11 +16,13 @@ from whimbrel.expr.compile import Condition, StringExpr, compile_condition, comp
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
 from whimbrel.expr.library import CLIENT, OUTSIDE, TIME
-from whimbrel.regex import Found
 from whimbrel.registry.module import Reads
 from whimbrel.request import identity
 from whimbrel.request.drive import drive
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.regex import Found
+    from whimbrel.request.record import Request
 
 T = TypeVar("T")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import socket
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from whimbrel import __version__
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.http.url import construct_url as join_url
-from whimbrel.request.record import Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
 
 _MAJOR, _MINOR = __version__.split(".")[:2]
 _TOKENS = {
@@ -38,6 +40,8 @@ def server_name(r: Request) -> str:
 @lru_cache(maxsize=256)
 def local_name(address: str) -> str:
     """The host name of one of this machine's own addresses (UseCanonicalName DNS); looked up once, the address where there is none."""
+    import socket  # takes its time, and a check of a configuration looks nothing up
+
     try:
         return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
     except OSError:

@@ -13,6 +13,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from importlib import import_module
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
@@ -181,6 +182,9 @@ class Master:
 
     def _import(self) -> None:
         """Read all that workers may want to read later: they may be in a chroot, out of descriptors, or without the right to."""
+        for module in self.generation.configuration.modules.modules:
+            for hook in module.hooks:
+                import_module(hook.make.__module__)
         privileges.import_everything(self._imported)
         source_of("core", "", "")
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, Final
 
@@ -78,7 +78,7 @@ def _table(source: str, table: str) -> dict[str, Any]:
 def _file(source: str) -> ModuleType | None:
     """The file of rules of one module."""
     name = f"{__name__}.{source.removesuffix('.c')}"
-    return import_module(name) if find_spec(name) else None
+    return import_module(name) if PathFinder.find_spec(name, __path__) else None
 
 
 _NONE: Final[dict[str, Any]] = {}

@@ -8,22 +8,20 @@ from whimbrel.modules.core import (
     content,
     documents,
     files,
-    filters,
-    handler,
     http,
     language,
     limits,
     log,
-    methods,
     names,
     overrides,
     process,
-    protocols,
     sections,
     servers,
 )
-from whimbrel.registry.module import Hook, Module, Order, Provider
+from whimbrel.registry.module import Hook, Module, Order, Provider, later
 from whimbrel.registry.phases import FIXUPS, HANDLER, HEADER_PARSER, INSERT_FILTER, MAP_TO_STORAGE, TRANSLATE_NAME, TYPE_CHECKER
+
+_HERE = "whimbrel.modules.core"
 
 CORE = Module(
     name="core_module",
@@ -35,14 +33,14 @@ CORE = Module(
         *documents.DIRECTIVES, *files.DIRECTIVES, *names.DIRECTIVES, *limits.DIRECTIVES, *log.DIRECTIVES, *process.DIRECTIVES, *http.DIRECTIVES,
     ),
     hooks=(
-        Hook(TRANSLATE_NAME, handler.make_translate, Order.REALLY_LAST),
-        Hook(TYPE_CHECKER, handler.make_type_checker, Order.REALLY_LAST),
-        Hook(FIXUPS, handler.make_override_type, Order.REALLY_FIRST),
-        Hook(HEADER_PARSER, filters.make_name_lookup, Order.REALLY_FIRST),
-        Hook(INSERT_FILTER, filters.make_insert_filters, Order.MIDDLE),
-        Hook(HANDLER, protocols.make_upgrade, Order.REALLY_FIRST),
-        Hook(MAP_TO_STORAGE, protocols.make_upgrade_star, Order.REALLY_FIRST),
-        Hook(HANDLER, handler.make_default_handler, Order.REALLY_LAST),
+        Hook(TRANSLATE_NAME, later(f"{_HERE}.handler", "make_translate"), Order.REALLY_LAST),
+        Hook(TYPE_CHECKER, later(f"{_HERE}.handler", "make_type_checker"), Order.REALLY_LAST),
+        Hook(FIXUPS, later(f"{_HERE}.handler", "make_override_type"), Order.REALLY_FIRST),
+        Hook(HEADER_PARSER, later(f"{_HERE}.filters", "make_name_lookup"), Order.REALLY_FIRST),
+        Hook(INSERT_FILTER, later(f"{_HERE}.filters", "make_insert_filters"), Order.MIDDLE),
+        Hook(HANDLER, later(f"{_HERE}.protocols", "make_upgrade"), Order.REALLY_FIRST),
+        Hook(MAP_TO_STORAGE, later(f"{_HERE}.protocols", "make_upgrade_star"), Order.REALLY_FIRST),
+        Hook(HANDLER, later(f"{_HERE}.handler", "make_default_handler"), Order.REALLY_LAST),
     ),
     providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),
     check_config=(limits.default_timeout, names.copy_admins, http.register_methods, log.check_error_logs),
@@ -54,8 +52,8 @@ HTTP = Module(
     server_settings=CoreServer,
     directives=http.HTTP_DIRECTIVES,
     hooks=(
-        Hook(MAP_TO_STORAGE, methods.make_trace, Order.MIDDLE),
-        Hook(MAP_TO_STORAGE, methods.make_options_star, Order.MIDDLE),
+        Hook(MAP_TO_STORAGE, later(f"{_HERE}.methods", "make_trace"), Order.MIDDLE),
+        Hook(MAP_TO_STORAGE, later(f"{_HERE}.methods", "make_options_star"), Order.MIDDLE),
     ),
 )
 

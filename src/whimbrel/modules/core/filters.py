@@ -7,18 +7,19 @@ Manual: filter.html.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import state_of
 from whimbrel.config.unbuilt import note
 from whimbrel.directives.command import Command
-from whimbrel.modules.client_names import NAME_NOTE, confirmed_name
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
-from whimbrel.request.record import Request
 
-Filter = Callable[[Request], Awaitable[None] | None]
+if TYPE_CHECKING:
+    from whimbrel.request.record import Request
+
+Filter = Callable[[Any], Awaitable[None] | None]
 
 # Names that a loaded module brings, whether or not it has a behaviour here: these are never unknown.
 _OF_MODULES: Final = {
@@ -84,6 +85,8 @@ def make_name_lookup(scope: Scope) -> Made | None:
     mode = scope.folder(CoreFolder).hostname_lookups
     if not mode:
         return None
+
+    from whimbrel.modules.client_names import NAME_NOTE, confirmed_name
 
     async def look_up(r: Request) -> Answer:
         notes = r.connection.notes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from whimbrel.config.addresses import BadAddress, parse_host_port, resolved, resolver_text
 from whimbrel.config.execute import CommandState, state_of
 from whimbrel.config.model import Listener
@@ -49,6 +47,8 @@ def _addresses(state: CommandState, host: str, port: int, scope: str) -> list[st
 
 def _check_scope(state: CommandState, host: str, port: int, scope: str) -> None:
     """2.4 sets the scope of link-local addresses, and only of those."""
+    import ipaddress
+
     cause = ""
     if not ipaddress.ip_address(host).is_link_local:
         cause = "(20016)The specified IP address is invalid."

@@ -6,15 +6,16 @@ Manual: mod/mod_authz_core.html.  Settings and merging in `settings`, directives
 from __future__ import annotations
 
 from whimbrel.directives.spec import Versions
-from whimbrel.modules.mod_authz_core.decide import make_after, make_before
 from whimbrel.modules.mod_authz_core.providers import PROVIDERS
 from whimbrel.modules.mod_authz_core.setters import DIRECTIVES, AuthzCoreServer, check_trees
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings
-from whimbrel.registry.module import Hook, Module, Order
+from whimbrel.registry.module import Hook, Module, Order, later
 from whimbrel.registry.phases import ACCESS_CHECKER_EX, AUTH_CHECKER
+
+_DECIDE = "whimbrel.modules.mod_authz_core.decide"
 
 MODULE = Module(
     name="authz_core_module", source="mod_authz_core.c", versions=Versions.V24, folder_settings=AuthzCoreSettings, server_settings=AuthzCoreServer,
     directives=DIRECTIVES, providers=PROVIDERS, check_config=(check_trees,),
-    hooks=(Hook(ACCESS_CHECKER_EX, make_before, Order.LAST), Hook(AUTH_CHECKER, make_after, Order.LAST)),
+    hooks=(Hook(ACCESS_CHECKER_EX, later(_DECIDE, "make_before"), Order.LAST), Hook(AUTH_CHECKER, later(_DECIDE, "make_after"), Order.LAST)),
 )

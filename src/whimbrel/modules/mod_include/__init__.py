@@ -6,14 +6,16 @@ Manual: mod/mod_include.html.
 from __future__ import annotations
 
 from stat import S_IXGRP, S_IXUSR
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import OPT_INCLUDES, CoreFolder
-from whimbrel.modules.mod_include.document import Element, Piece, pieces
 from whimbrel.modules.mod_include.settings import DIRECTIVES, FULL, OFF, IncludeFolder, IncludeServer
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, Answer
 from whimbrel.request.files import is_file
+
+if TYPE_CHECKING:
+    from whimbrel.modules.mod_include.document import Piece
 
 MOST_KEPT: Final = 256
 LONGEST_KEPT: Final = 1 << 20
@@ -39,13 +41,14 @@ class Includes:
             text = f"mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: {r.uri}"
             r.log("warn", text, code="AH01374", module="include")
             return
+        from whimbrel.modules.mod_include.document import Element
         from whimbrel.modules.mod_include.page import Page  # costs time that -t has no use for
         from whimbrel.request.body import whole
 
         conf = r.conf(IncludeFolder)
         self._head(r, conf)
         stream, r.stream = r.stream, None
-        found = document(r, await whole(r.body, stream))
+        found = pieces_of(r, await whole(r.body, stream))
         page = Page(r, conf)
         await page.set_up()
         if any(isinstance(piece, Element) for piece in found):
@@ -63,12 +66,14 @@ class Includes:
             r.headers_out.unset("Last-Modified")
 
 
-def document(r: Any, data: bytes) -> tuple[Piece, ...]:
+def pieces_of(r: Any, data: bytes) -> tuple[Piece, ...]:
     """*data* taken apart; documents are kept under their content, so that nothing stale can be found."""
     conf = r.server_conf(IncludeServer)
     kept: dict[bytes, tuple[Piece, ...]] = r.engine.world.root(r.server).notes.setdefault(_PIECES, {})
     found = kept.get(data)
     if found is None:
+        from whimbrel.modules.mod_include.document import pieces
+
         found = pieces(data, conf.start, conf.end)
         if len(data) <= LONGEST_KEPT:
             if len(kept) >= MOST_KEPT:

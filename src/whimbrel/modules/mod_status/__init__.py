@@ -5,19 +5,19 @@ Manual: mod/mod_status.html.  `state` says what the runtime's scoreboard has to 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.modules.core.process import Process
-from whimbrel.modules.mod_status import json_face
-from whimbrel.modules.mod_status.page import auto, page
-from whimbrel.modules.mod_status.state import State
 from whimbrel.modules.setters import global_only, set_flag
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
 from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.modules.mod_status.state import State as StateNow
 
 HANDLER_NAME = "server-status"
 BUFFER = 8192  # a longer page is sent before its length is known
@@ -50,6 +50,10 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
 
 def make_handler(scope: Scope) -> Made | None:
     """Answer requests whose handler is server-status."""
+    from whimbrel.modules.mod_status import json_face
+    from whimbrel.modules.mod_status.page import auto, page
+    from whimbrel.modules.mod_status.state import State
+
     new = not scope.dialect.pages_22
     extended = scope.server(Process).extended_status is not False if new else scope.server(StatusServer).extended
 
@@ -70,7 +74,7 @@ def make_handler(scope: Scope) -> Made | None:
         if r.header_only and not (plain or as_json):
             return OK  # the page's length changes with every request: nothing is said about it
 
-        def shown(state: State) -> bytes:
+        def shown(state: StateNow) -> bytes:
             return raw(json_face.document(r, state, new) if as_json else auto(r, state, new) if plain else page(r, state, new, table))
 
         text = shown(state)

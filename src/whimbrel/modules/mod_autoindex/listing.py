@@ -1,0 +1,189 @@
+"""The handler of mod_autoindex: from a request for a folder to its listing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.config.core import OPT_INDEXES, CoreFolder
+from whimbrel.http.url import escape_html, escape_uri, unescape
+from whimbrel.modules.core.etag import make_etag
+from whimbrel.modules.core.handler import set_last_modified
+from whimbrel.modules.mod_autoindex.entries import in_order, make_entry, names_of, parent_entry
+from whimbrel.modules.mod_autoindex.page import Look, columns, heading, plain_list, preamble, table
+from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Opt
+from whimbrel.octets import raw
+from whimbrel.registry.module import Made, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, Answer
+from whimbrel.request.files import is_file
+from whimbrel.wildcards import wildcards
+
+FOLDER_HANDLER = "httpd/unix-directory"
+HTML = ("text/html", "application/xhtml+xml")
+BUFFER = 8192  # a longer page is sent before its length is known
+
+
+# The query ------------------------------------------------------------------------------------------------------------------------------------------
+def _formatted(options: Opt, value: str) -> Opt:
+    if value == "0":
+        return options & ~(Opt.FANCY | Opt.TABLE)
+    return (options | Opt.FANCY) & ~Opt.TABLE if value == "1" else options | Opt.FANCY | Opt.TABLE
+
+
+_VALUES = {"C": "NMSD", "O": "AD", "F": "012", "V": "01"}
+
+
+def read_query(conf: AutoindexSettings, args: str | None, new: bool) -> tuple[Look, str | None]:
+    """How this request wants the listing, and the pattern of ``P=``; everything after a part that isn't understood is ignored."""
+    options, chosen, pattern = conf.options, {"C": conf.key or "N", "O": conf.direction or "A"}, None
+    for part in [] if options & Opt.IGNORE_CLIENT else (args or "").replace("&", ";").split(";"):
+        key, equals, value = part.partition("=")
+        if key == "P" and equals:
+            bad, text = _unescaped(value)
+            pattern = None if bad or not value else text
+        elif equals and key in _VALUES and len(value) == 1 and value in _VALUES[key]:
+            chosen[key] = value
+            if key == "F":
+                options = _formatted(options, value)
+            elif key == "V":
+                options = options | Opt.VERSION_SORT if value == "1" else options & ~Opt.VERSION_SORT
+        else:
+            break
+    carried = "".join(f";{k}={chosen[k]}" for k in "FV" if k in chosen) + (f";P={escape_uri(pattern)}" if pattern is not None else "")
+    return Look(conf, options, chosen["C"], chosen["O"] == "D", carried, new), pattern
+
+
+def _unescaped(text: str) -> tuple[bool, str]:
+    plain, status = unescape(text)
+    return status != 0, plain
+
+
+# Header and readme ----------------------------------------------------------------------------------------------------------------------------------
+async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
+    """("html", sub-request) for a page to be included, ("text", its content) for plain text to be shown, ("", None) for nothing."""
+    if name is None:
+        return "", None
+    sub = await r.engine.lookup_uri(r, name)
+    if sub.status != 200 or not is_file(sub.info) or sub.content_type is None:
+        return "", None
+    kind = sub.content_type.partition(";")[0].strip().lower()
+    if kind in HTML:
+        return "html", sub
+    if not kind.startswith("text/"):
+        return "", None
+    try:
+        with open(raw(sub.filename), "rb") as file:
+            return "text", file.read().decode("latin-1")
+    except OSError:
+        return "", None
+
+
+async def _included(r: Any, sub: Any) -> bool:
+    """Run the sub-request into the page; from then on the page's length isn't known beforehand."""
+    r.chunked = True
+    answer: Answer = await r.engine.run_sub(sub)
+    return answer == OK
+
+
+async def write_head(r: Any, look: Look, title: str) -> None:
+    """The preamble and the heading, or what HeaderName gives instead."""
+    kind, found = await _text_file(r, look.conf.header)
+    bare = bool(look.options & Opt.SUPPRESS_PREAMBLE)
+    if kind == "html":
+        if not bare:
+            r.write(preamble(look, title))
+        if not await _included(r, found):
+            r.write((preamble(look, title) if bare else "") + heading(look, title))
+    elif kind == "text":
+        r.write(f"{preamble(look, title)}<pre>\n{escape_html(found)}</pre>\n")
+    else:
+        r.write(preamble(look, title) + heading(look, title))
+
+
+async def write_tail(r: Any, look: Look) -> None:
+    """What ReadmeName gives, or the signature, then the end."""
+    kind, found = await _text_file(r, look.conf.readme)
+    if kind == "html" and await _included(r, found):
+        r.write("" if look.options & Opt.SUPPRESS_PREAMBLE else "</body></html>\n")
+    elif kind == "text":
+        r.write(f"<pre>\n{escape_html(found)}</pre>\n</body></html>\n")
+    else:
+        r.write(r.engine.signature(r) + "</body></html>\n")
+
+
+# The handler ----------------------------------------------------------------------------------------------------------------------------------------
+def _refused(r: Any, new: bool) -> Answer:
+    if new:
+        text = (f"Cannot serve directory {r.filename}: No matching DirectoryIndex ({r.notes.get('dir-index-names', 'none')}) found, and "
+                "server-generated directory index forbidden by Options directive")
+    else:
+        text = f"Directory index forbidden by Options directive: {r.filename}"
+    r.log("error", text, code="AH01276", module="autoindex")
+    return 403
+
+
+async def _list(r: Any, look: Look, names: list[str], pattern: str | None, types: tuple[str, ...]) -> None:
+    title = escape_html(r.uri)
+    await write_head(r, look, title.rstrip("/") or "/")
+    parent = parent_entry(r, look.conf, look.options, "PARENTDIR" if look.new else "DIR")
+    entries = [] if parent is None else [parent]
+    for name in names:
+        if pattern is None or _matches(pattern, name):
+            entry = await make_entry(r, name, look.conf, look.options, types)
+            if entry is not None:
+                entries.append(entry)
+    entries = in_order(entries, look.key, look.descending, look.options)
+    shape = table if look.options & Opt.TABLE else columns if look.options & Opt.FANCY else None
+    r.write(plain_list(entries) if shape is None else shape(look, entries))
+    await write_tail(r, look)
+    if sum(map(len, r.body)) > BUFFER:
+        r.chunked = True
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """P=: backslashes stand for themselves, a leading dot must be given."""
+    if name.startswith(".") and not pattern.startswith("."):
+        return False
+    return wildcards(pattern.replace("\\", "\\\\")).search(name) is not None
+
+
+def make_handler(scope: Scope) -> Made:
+    """Answer GET requests for folders with a listing, where Options Indexes allows it."""
+    conf = scope.folder(AutoindexSettings).settled()
+    allowed = bool(scope.folder(CoreFolder).options.value & OPT_INDEXES)
+    new, types = not scope.dialect.pages_22, HTML if scope.dialect.autoindex_xhtml else HTML[:1]
+    kind = f"{conf.content_type or 'text/html'};charset={conf.charset or 'ISO-8859-1'}"
+
+    async def handle(r: Any) -> Answer:
+        if r.handler != FOLDER_HANDLER or r.filename is None:
+            return DECLINED
+        r.allowed |= 1
+        if r.method_number != 0:
+            return DECLINED
+        if not allowed:
+            return _refused(r, new)
+        if not r.filename.endswith("/"):
+            r.filename += "/"
+        r.files.exact(r.filename)
+        names = names_of(r.filename)
+        if names is None:
+            r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
+            return 403
+        r.content_type = kind
+        if conf.options & Opt.TRACK_MODIFIED:
+            _tracked(r)
+        if r.header_only:
+            return OK
+        look, pattern = read_query(conf, r.args, new)
+        await _list(r, look, names, pattern, types)
+        return OK
+
+    return Made(handle, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset((FOLDER_HANDLER,)))
+
+
+def _tracked(r: Any) -> None:
+    if r.info is not None:
+        r.mtime = r.info.st_mtime_ns // 1000
+        set_last_modified(r)
+        etag = make_etag(r)
+        if etag:
+            r.headers_out.set("ETag", etag)
