@@ -45,12 +45,15 @@ class StringExpr:
         return word if isinstance(word, str) else word(Evaluation(view, found))
 
 
-def compile_condition(text: str, *, restricted: bool = False, lookup: Lookup | None = None, place: str = "") -> Condition:
-    """The condition *text*; raises ExprError.  *restricted*: in a .htaccess file; *place* is ``FILE:LINE``."""
+def compile_condition(
+    text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None, place: str = "",
+) -> Condition:
+    """The condition *text*; raises ExprError.  *restricted*: in a .htaccess file; *in_document*: in a page; *place* is ``FILE:LINE``."""
     from whimbrel.expr import compiler, parser  # a tenth of -t's time, and most configurations have no expressions
 
     made = compiler.Compiler()
-    return Condition(text, made.test(parser.parse_condition(text, restricted=restricted, lookup=lookup), 1), frozenset(made.reads), place)
+    parsed = parser.parse_condition(text, restricted=restricted, in_document=in_document, lookup=lookup)
+    return Condition(text, made.test(parsed, 1), frozenset(made.reads), place)
 
 
 def compile_string(text: str, *, restricted: bool = False, lookup: Lookup | None = None, place: str = "") -> StringExpr:

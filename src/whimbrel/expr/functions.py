@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.expr.errors import EvalError
@@ -121,7 +122,7 @@ def _file(e: Evaluation, path: str) -> str:
 
 def _file_size(e: Evaluation, path: str) -> str:
     info = e.request.files.stat(path)
-    return "0" if info is None else str(info.st_size)
+    return str(info.st_size) if info is not None and S_ISREG(info.st_mode) else "0"
 
 
 def _pure(call: object) -> Function:

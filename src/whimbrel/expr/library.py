@@ -35,7 +35,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """``name(word)``: *call* gets the argument; *restricted* ones don't exist in .htaccess files; *pure* ones may be computed once."""
+    """``name(word)``: *call* gets the argument; *restricted* ones don't exist in .htaccess files and documents; *pure* ones may be computed once."""
 
     call: Callable[[Evaluation, str], str | None]
     reads: frozenset[str] = frozenset({HEAD})
@@ -52,11 +52,15 @@ class ListFunction:
 
 @dataclass(frozen=True, slots=True)
 class UnaryOperator:
-    """``-X word``: *prepare* (text) gives the data that *test* gets instead of the word, and wants a constant; it raises ValueError."""
+    """``-X word``: *prepare* (text) gives the data that *test* gets instead of the word, and wants a constant; it raises ValueError.
+
+    Those *about_files* don't exist in documents.
+    """
 
     test: Callable[[Evaluation, Any], bool]
     reads: frozenset[str] = NOTHING
     prepare: Callable[[str], Any] | None = None
+    about_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)

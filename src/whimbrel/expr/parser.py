@@ -28,9 +28,12 @@ class _Abort(Exception):
     """The scanner's message says all there is to say."""
 
 
-def parse_condition(text: str, *, restricted: bool = False, lookup: Lookup | None = None) -> tree.Test:
-    """The tree of a condition; raises ExprError.  *restricted*: for a .htaccess file; *lookup* finds what modules add."""
-    found: tree.Test = _parse(Lexer(text, string=False), Builder(restricted, lookup))
+def parse_condition(text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None) -> tree.Test:
+    """The tree of a condition; raises ExprError.
+
+    *restricted*: for a .htaccess file; *in_document*: for a page, which may not even ask whether a file is there; *lookup* finds what modules add.
+    """
+    found: tree.Test = _parse(Lexer(text, string=False), Builder(restricted or in_document, lookup, in_document))
     return found
 
 
@@ -99,8 +102,8 @@ class Builder:
 
     lexer: Lexer
 
-    def __init__(self, restricted: bool, lookup: Lookup | None) -> None:
-        self._restricted = restricted
+    def __init__(self, restricted: bool, lookup: Lookup | None, in_document: bool = False) -> None:
+        self._restricted, self._in_document = restricted, in_document
         self._lookup = lookup or (lambda group, name: None)
 
     def make(self, what: str, values: list[Any]) -> Any:
@@ -139,6 +142,8 @@ class Builder:
         if operator is None:
             self._refuse(f"Unary operator '-{name}' does not exist")
             return tree.Constant(False)
+        if operator.about_files and self._in_document:
+            self._refuse(f"-{name} not available in restricted context")
         return tree.Unary(operator, word, self._prepared(f"-{name}", operator.prepare, word))
 
     def binary(self, left: tree.Word, name: str, right: tree.Word) -> tree.Test:
@@ -215,7 +220,7 @@ class Builder:
         return tree.Var(found)
 
     def call(self, name: str, argument: tree.Word) -> tree.Word:
-        """A function in either spelling; restricted ones are refused in .htaccess files."""
+        """A function in either spelling; restricted ones are refused in .htaccess files and documents."""
         found: Function | None = FUNCTIONS.get(name.lower()) or self._lookup("expr_function", name.lower())
         if found is None:
             self._refuse(f"Function '{name}' does not exist")

@@ -73,7 +73,7 @@ async def _decide(page: Page, element: Element, unknown: str, empty: str) -> Non
         failed(page)
     elif text is None:
         words = "missing expr value for if element in" if tag == "if" else "missing expr in elif statement:"
-        page.log(f"{words} {page.r.filename}" if tag == "if" else f"{words} {name}", empty)
+        page.log(f"{words} {name if tag == 'elif' and page.old else page.r.filename}", empty)
         failed(page)
     elif tag == "elif" and page.decided:
         page.printing = False
@@ -86,10 +86,10 @@ async def _decide(page: Page, element: Element, unknown: str, empty: str) -> Non
 
 
 def failed(page: Page) -> None:
-    """The message for a condition that is none; 2.4 prints no branch then, 2.2 goes on as before."""
+    """The message for a condition that is none; 2.2 goes on as before, in 2.4 only an #elif can print a branch then: an #else does nothing."""
     page.fail()
     if not page.old:
-        page.printing, page.decided = False, True
+        page.printing, page.decided, page.broken = False, False, True
 
 
 async def _evaluated(page: Page, text: str) -> bool | None:
@@ -135,7 +135,9 @@ def _compiled(page: Page, text: str) -> compiled.Condition:
         if len(known) > 1000:
             known.clear()
         provided = page.r.plan.provider
-        found = known[text] = compiled.compile_condition(text, lookup=lambda group, name: _OWN.get((group, name)) or provided(group, name))
+        found = known[text] = compiled.compile_condition(
+            text, in_document=True, lookup=lambda group, name: _OWN.get((group, name)) or provided(group, name),
+        )
     return found
 
 
@@ -148,6 +150,8 @@ def otherwise(page: Page, element: Element) -> None:
     if element.arguments:
         if page.printing:
             page.fail()
+    elif page.broken:
+        return
     elif page.decided:
         page.printing = False
     else:
@@ -164,6 +168,7 @@ def end(page: Page, element: Element) -> None:
         page.fail()
     else:
         page.printing = page.decided = True
+        page.broken = False
 
 
 HANDLERS: dict[str, Any] = {"if": start, "elif": otherwise_if, "else": otherwise, "endif": end}

@@ -16,7 +16,7 @@ from whimbrel.request.drive import give_way
 from whimbrel.request.files import is_file
 from whimbrel.request.redirect import log_nested
 
-ABOVE = "(20023)The given path was above the root path: "
+_ABOVE: Final = "(20023)The given path was above the root path"
 
 
 # Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
@@ -53,7 +53,7 @@ async def asked_about(page: Page, tag: str, name: str, value: str) -> os.stat_re
     where = f"in parsed file {r.filename}"
     if name == "file":
         if not inside(value):
-            page.log(f'{"" if page.old else ABOVE}unable to access file "{value}" {where}', "AH02668")
+            page.log(f'unable to access file "{value}" {where}', "AH02668", cause="" if page.old else _ABOVE)
             return None
         sub = await r.engine.lookup_file(r, _normal(value))
         words, code = "lookup information about", "AH02670"
@@ -72,7 +72,10 @@ async def asked_about(page: Page, tag: str, name: str, value: str) -> os.stat_re
 
 # Including ------------------------------------------------------------------------------------------------------------------------------------------
 async def include(page: Page, element: Element) -> None:
-    """Other documents, one after the other; ``onerror`` names one for when the last could not be had."""
+    """Other documents, one after the other.
+
+    After one that could not be had, ``virtual`` is passed over, ``onerror`` and ``file`` have their turn, and when that fails too, it is the end.
+    """
     if page.wanting(element, "AH01341"):
         return
     failed = False
@@ -81,17 +84,15 @@ async def include(page: Page, element: Element) -> None:
             break
         if name not in ("file", "virtual") and (name != "onerror" or page.old):
             page.refuse(f'unknown parameter "{name}" to tag include in {page.r.filename}', "AH01342")
-            return
-        if name == "onerror" and not failed:
-            continue
-        if failed and name != "onerror":
             break
+        if name == ("virtual" if failed else "onerror"):
+            continue
         again = failed
         problem = await _included(page, name, decode_entities(value))
         failed = problem is not None
         if problem is None:
             continue
-        page.log(problem)
+        page.log(problem, cause="" if page.old or not problem.startswith("unable to include file") else _ABOVE)
         if page.old:
             page.fail()
             failed = False
@@ -108,7 +109,7 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     target = page.substituted(value)
     failure = f'unable to include "{value}" {where}'
     if name == "file" and not inside(target):
-        return f'{"" if old else ABOVE}unable to include file "{value}" {where}'
+        return f'unable to include file "{value}" {where}'
     if await _too_many(r):
         return failure if old else f"{failure}, subrequest setup returned 500"
     if name == "file":
@@ -198,15 +199,14 @@ async def _script(page: Page, url: str) -> bool:
 
 
 async def _command(page: Page, command: str, module: str) -> None:
-    """Run a command line with /bin/sh; what it writes is added to the document."""
+    """Run a command line with /bin/sh; what it writes is added to the document, what it complains of goes to the error log as it is."""
     from whimbrel.config.core import CoreFolder, CoreServer
-    from whimbrel.modules import mod_cgi, mod_cgid
     from whimbrel.modules.cgi_program import Program, ProgramTimeout
+    from whimbrel.modules.mod_cgid import complain
 
     r = page.r
     r.outside()
     await _shell_variables(page)
-    complain = (mod_cgid if module == "cgid" else mod_cgi).complain
     folder = os.path.dirname(raw(r.filename)) or b"/"
     timeout = r.server_conf(CoreServer).timeout
     argv, limits = [b"/bin/sh", b"-c", raw(command)], r.conf(CoreFolder).limits

@@ -34,7 +34,8 @@ _FAULTS: Final = {
 
 
 class Page:
-    """The document of *r*; *printing* and *decided* are what #if and its kin leave, *depth* counts the #if inside what is not printed."""
+    """The document of *r*; *printing* and *decided* are what #if and its kin leave, *depth* counts the #if inside what is not printed,
+    *broken* says that a condition since the last #endif was none."""
 
     def __init__(self, r: Any, conf: IncludeFolder) -> None:
         self.r, self.old = r, r.plan.dialect.reasons_22
@@ -43,6 +44,7 @@ class Page:
         self.in_bytes = False
         self.no_exec = not r.conf(CoreFolder).options.value & OPT_INC_WITH_EXEC
         self.printing = self.decided = True
+        self.broken = False
         self.depth = 0
         self.out: list[Any] = []
         self.found: Found | None = None  # the last match, its pattern and number of groups
@@ -57,9 +59,9 @@ class Page:
         """Add the error message to the document."""
         self.write(self.error)
 
-    def log(self, text: str, code: str = "", level: str = "error", module: str = "include") -> None:
+    def log(self, text: str, code: str = "", level: str = "error", module: str = "include", *, cause: str = "") -> None:
         """A line about this document in the error log."""
-        self.r.log(level, text, code=code, module=module)
+        self.r.log(level, text, code=code, module=module, cause=cause)
 
     def refuse(self, text: str, code: str) -> None:
         """`log` and `fail`."""

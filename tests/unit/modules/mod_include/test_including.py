@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
+import pytest
 from tests.unit.modules.asked import ask, engine
 
 from whimbrel.modules.mod_include.including import MOST_DOCUMENTS
@@ -40,6 +42,25 @@ def test_more_of_them_are_bounded(tmp_path: Path) -> None:
     documents = len(body.replace(ERROR, ""))
     assert documents * 9 >= MOST_DOCUMENTS >= documents
     assert time.process_time() - start < 30
+
+
+@pytest.mark.parametrize(("arguments", "shown"), [
+    ('file="none" file="a.txt"', "A"), ('file="none" virtual="/a.txt"', ERROR), ('virtual="/none" file="a.txt"', "A"),
+    ('file="none" file="none" file="a.txt"', ERROR), ('file="none" onerror="/a.txt" file="a.txt"', "AA"), ('file="none" foo="x"', ERROR * 2),
+    ('file="none" virtual="/none" onerror="/a.txt"', "A"), ('file="none" onerror="/none" onerror="/a.txt"', ERROR),
+])
+def test_one_document_after_another_that_is_not_there(tmp_path: Path, arguments: str, shown: str) -> None:
+    serving = engine(tmp_path, CONF, {"htdocs/i.shtml": f"<!--#include {arguments} -->", "htdocs/a.txt": "A"})
+    assert unchunked(ask(serving, "/i.shtml").body) == shown
+
+
+def test_paths_that_leave_the_folder(tmp_path: Path) -> None:
+    serving = engine(tmp_path, CONF, {"htdocs/i.shtml": '<!--#include file="/x" --><!--#fsize file="../x" -->'})
+    ask(serving, "/i.shtml")
+    lines = b"".join(line for lines in serving.runtime.logs.values() for line in lines).decode()
+    above = r"\(20023\)The given path was above the root path: \[client 127\.0\.0\.1:\d+\]"
+    assert re.search(rf'{above} unable to include file "/x" in parsed file', lines)
+    assert re.search(rf'{above} AH02668: unable to access file "\.\./x" in parsed file', lines)
 
 
 def unchunked(body: str) -> str:
