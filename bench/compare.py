@@ -11,6 +11,7 @@ from rich.table import Table
 
 # Figures that are compared, and whether more is better.
 COMPARED = {"requests_per_cpu_second": True, "peak_memory_mb": False, "latency_p99_ms": False}
+SMALLEST = 0.02    # share of the old figure below which nobody cares
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,13 @@ def _ranges(one: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """What the two runs share and where their rounds do not overlap."""
+    """What the two runs share and where their rounds do not overlap, by enough to be worth a line."""
     before, out = dict(rows(old)), []
     for where, figures in rows(new):
         for figure, more in COMPARED.items():
             if figure in figures and figure in before.get(where, {}):
                 (was, was_low, was_high), (now, low, high) = before[where][figure], figures[figure]
-                if low > was_high or high < was_low:
+                if (low > was_high or high < was_low) and abs(now - was) >= SMALLEST * was:
                     out.append(Change(where, figure, was, now, (now > was) == more))
     return out
 

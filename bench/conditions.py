@@ -44,7 +44,7 @@ def multiples(cases: Mapping[str, Any], other: str, figure: str, names: list[str
 
 def at_least(name: str, found: Found, limit: float, other: str) -> Condition:
     """The smallest of *found* decides."""
-    wanted = f"at least {limit:g} times {other}"
+    wanted = f"at least {limit:g} times {other}" if limit != 1.0 else f"at least {other}"
     if not found:
         return Condition(name, wanted, "", None)
     least = min(found, key=lambda case: found[case])

@@ -1,7 +1,8 @@
 """Runs the benchmark: python -m bench.run [--seconds 5] [--rounds 3] [--cases 1k,404] [--servers whimbrel,apache] [--json FILE].
 
 One core answers, the other asks (taskset); the rounds go through all servers in turn, so that a machine that gets slower
-gets slower for all.  Exit code 1 when a server does not start or gives a wrong answer; a condition that is not met is no error.
+gets slower for all.  Where the kernel groups by session and lets us, servers and load generators go before whatever else the machine does.
+Exit code 1 when a server does not start or gives a wrong answer; a condition that is not met is no error.
 """
 
 from __future__ import annotations
