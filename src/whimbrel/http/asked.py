@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from whimbrel.http.headers import Headers, Pair
 
@@ -28,6 +28,11 @@ class AskedHeaders(Headers):
         self.asked.add(low)
         found = self._at.get(low)
         return default if found is None else found[1]
+
+    def none_of(self, names: frozenset[str]) -> bool:
+        """See Headers.none_of."""
+        self.asked |= names
+        return names.isdisjoint(self._at)
 
     def get_all(self, name: str) -> list[str]:
         """See Headers.get_all."""
@@ -88,6 +93,11 @@ class AskedHeaders(Headers):
         """See Headers.merge."""
         self.whole = True
         super().merge(name, value)
+
+    def lay(self, entries: Mapping[str, Pair]) -> None:
+        """See Headers.lay."""
+        self.whole = True
+        super().lay(entries)
 
     def clear(self) -> None:
         """See Headers.clear."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from typing import Final
 
 from whimbrel.http.dates import format_http, parse_http
 from whimbrel.http.headers import Headers
 
 _MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",\s]|\s(?!\s*(?:,|\Z)))+', re.DOTALL)
+CONDITIONS: Final = frozenset(("if-match", "if-unmodified-since", "if-none-match", "if-modified-since", "if-range"))  # fields that matter here
 _STRONG_AFTER = 60  # seconds after which a time is proof of identity: within them a second change might have gone unseen
 
 

@@ -81,6 +81,13 @@ _PLAIN = re.compile(
     r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])\r\n"
     r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n"
 )
+_FIELDS = re.compile(r"([^:]++):[ \t]*+([^\r]*+)\r\n").findall  # of the lines that _PLAIN let through
+# Names of fields as clients spell them; others take a call each.
+_LOW: Final = {name: name.lower() for known in (
+    "Host", "User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Connection", "Cookie", "Referer", "Cache-Control", "Pragma",
+    "If-None-Match", "If-Modified-Since", "Range", "Upgrade-Insecure-Requests", "Origin", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
+    "Sec-Fetch-User", "Content-Type", "Content-Length", "Authorization", "X-Forwarded-For", "X-Requested-With", "DNT", "Via",
+) for name in (known, known.lower())}
 _COMPOSED = re.compile(r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/2\.0")
 _PLAIN_HOST = re.compile(r"(?:[a-z][a-z0-9\-]*+\.)*+[a-z][a-z0-9\-]*+(?::([1-9][0-9]{0,3}))?")
 _PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
@@ -127,12 +134,13 @@ def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules) -> H
     if match is None:
         return None
     method, target, uri, query, minor, lines = match.groups()
-    words = [text.partition(":") for text in lines.split("\r\n")]
-    entries = {name.lower(): (name, value.strip(" \t")) for name, _, value in words}
-    del entries[""]
-    count = len(words) - 1
+    fields = _FIELDS(lines)
+    entries = {_LOW[name] if name in _LOW else name.lower(): (name, value) for name, value in fields}
+    count = len(fields)
     if len(entries) != count or 0 < limits.fields < count:
         return None
+    if " \r\n" in lines or "\t\r\n" in lines:
+        entries = {low: (name, value.rstrip(" \t")) for low, (name, value) in entries.items()}
     if rules.registered_methods and method not in rules.methods:
         return None
     protocol, version = _PROTOCOLS[minor]

@@ -23,8 +23,9 @@ class Headers:
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
         self._at: dict[str, Pair] = {}
         self._more = 0
-        for name, value in pairs:
-            self.add(name, value)
+        if pairs:
+            for name, value in pairs:
+                self.add(name, value)
 
     @classmethod
     def of_unique(cls, entries: dict[str, Pair]) -> Headers:
@@ -37,6 +38,10 @@ class Headers:
         """The first value of *name*."""
         found = self._at.get(name.lower())
         return default if found is None else found[1]
+
+    def none_of(self, names: frozenset[str]) -> bool:
+        """Whether there is no entry for any of *names*, which are in lower case."""
+        return names.isdisjoint(self._at)
 
     def get_all(self, name: str) -> list[str]:
         """Every value of *name*, in order."""
@@ -56,6 +61,14 @@ class Headers:
         if self._more and found is not None:
             self._drop_later(low)
         self._at[low] = (name if found is None else found[0], value)
+
+    def lay(self, entries: Mapping[str, Pair]) -> None:
+        """`set` each of *entries*, which are keyed by the names in lower case."""
+        if self._at:
+            for name, value in entries.values():
+                self.set(name, value)
+        else:
+            self._at.update(entries)
 
     def add(self, name: str, value: str) -> None:
         """A further entry at the end, whatever is there."""

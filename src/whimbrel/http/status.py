@@ -24,6 +24,9 @@ _REASONS: Final = MappingProxyType({
 
 _ONLY_24: Final = frozenset({103, 208, 226, 308, 421, 428, 429, 431, 451, 508, 511})
 
+# Statuses after which the connection is closed in any case, since the rest of the request can't be found.
+DROPPING: Final = frozenset((400, 408, 411, 413, 414, 500, 501, 503))
+
 _REASONS_22: Final = MappingProxyType({
     401: "Authorization Required", 408: "Request Time-out", 414: "Request-URI Too Large", 501: "Method Not Implemented",
     503: "Service Temporarily Unavailable", 504: "Gateway Time-out",
@@ -45,8 +48,3 @@ def reason(status: int, *, version22: bool = False) -> str:
 def known(status: int, *, version22: bool = False) -> bool:
     """Whether the version has a line of its own for *status*."""
     return status in _REASONS and not (version22 and status in _ONLY_24)
-
-
-def drops_connection(status: int) -> bool:
-    """Statuses after which the connection is closed in any case, since the rest of the request can't be found."""
-    return status in (400, 408, 411, 413, 414, 500, 501, 503)

@@ -10,11 +10,13 @@ import re
 from enum import Enum
 from typing import Final
 
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
-_UNRESERVED_ESCAPE = re.compile(r"%(?:2[dDeE]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])")
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_SLASHES = re.compile(r"//+")
-_NOT_PLAIN = re.compile(r"[%]|/[./]")
+from whimbrel.lazily import pattern
+
+_ESCAPE = pattern(r"%([0-9A-Fa-f]{2})?")
+_UNRESERVED_ESCAPE = pattern(r"%(?:2[dDeE]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])")
+_BAD_ESCAPE = pattern(r"%(?![0-9A-Fa-f]{2})")
+_SLASHES = pattern(r"//+")
+NOT_PLAIN: Final = pattern(r"[%\0]|/[./]")  # where a path doesn't say what it means: an escape, a dot or empty segment
 
 BAD_REQUEST: Final = 400
 NOT_FOUND: Final = 404
@@ -36,7 +38,7 @@ def decode_path(path: str, slashes: Slashes = Slashes.OFF, *, merge: bool = True
     if version22:
         decoded, status = unescape(path, slashes)
         return decoded if status else getparents(decoded), status
-    if _NOT_PLAIN.search(path) is None and path[:1] == "/":
+    if path[:1] == "/" and NOT_PLAIN.search(path) is None:
         return path, 0
     clean, good = normalize(path, merge=merge, decode_unreserved=True)
     if not good:
@@ -131,9 +133,9 @@ def merge_slashes(path: str) -> str:
     return _SLASHES.sub("/", path) if "//" in path else path
 
 
-_PATH_CHARS = re.compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=/~]")
-_SEGMENT_CHARS = re.compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=~]")
-_FORM_CHARS = re.compile(r"[^0-9A-Za-z.\-*_ ]")
+_PATH_CHARS = pattern(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=/~]")
+_SEGMENT_CHARS = pattern(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=~]")
+_FORM_CHARS = pattern(r"[^0-9A-Za-z.\-*_ ]")
 
 
 def _hex(match: re.Match[str]) -> str:
@@ -170,8 +172,8 @@ def escape_html(text: str, *, ascii_only: bool = False) -> str:
     return re.sub(r"[\x80-\xff]", lambda m: f"&#{ord(m[0]):03};", escaped) if ascii_only else escaped
 
 
-_LOG_CHARS = re.compile(r'[^ !#-\[\]-~]')
-_ERROR_LOG_CHARS = re.compile(r"[^ -\[\]-~]")
+LOG_CHARS: Final = pattern(r'[^ !#-\[\]-~]')
+_ERROR_LOG_CHARS = pattern(r"[^ -\[\]-~]")
 _NAMED: Final = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
 
 
@@ -182,7 +184,7 @@ def _log_escape(match: re.Match[str]) -> str:
 
 def escape_logitem(text: str) -> str:
     r"""A value of the access log: ``\"``, ``\\``, ``\n``, ``\xhh``."""
-    return _LOG_CHARS.sub(_log_escape, text)
+    return LOG_CHARS.sub(_log_escape, text)
 
 
 def escape_errorlog_item(text: str) -> str:

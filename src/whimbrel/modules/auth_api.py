@@ -85,11 +85,12 @@ CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A ready authorization check: *fn* gives an authz_status; *waits* where it is `async def`."""
+    """A ready authorization check: *fn* gives an authz_status; *waits* where it is `async def`; *result* is one that is always the same."""
 
     fn: CheckFn
     reads: Reads = Reads.HEAD
     waits: bool = False
+    result: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,11 @@ def auth_type(scope: Scope) -> Callable[[Request], str | None]:
         return lambda r: _not_none(_evaluated(value, r, "AuthType", "AH02834"))
     fixed = _not_none(constant)
     return lambda r: fixed
+
+
+def unnamed(scope: Scope) -> bool:
+    """Whether no AuthType is set, in 2.4."""
+    return not scope.dialect.access_in_core and scope.folder(AuthnCoreSettings).auth_type is None
 
 
 def _not_none(kind: str | None) -> str | None:

@@ -13,7 +13,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.allow_deny import AllowDenySettings, by_method, compile_denied, directives, told_check
 from whimbrel.modules.auth_api import denied_path
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings
-from whimbrel.registry.module import Hook, Made, Module, Provider, Scope
+from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
 from whimbrel.request.decisions import watching
 
@@ -44,7 +44,7 @@ def make_access(scope: Scope) -> Made:
     """Refuse clients that Order, Allow and Deny keep out; said in the log even where Satisfy Any lets them in by a password."""
     record = scope.folder(AllowDenySettings)
     if not record.order and not record.denies and not any(e.kind == "host" for e in record.allows):
-        return Made(lambda r: OK)
+        return Made(lambda r: OK, Reads.NOTHING, answer=OK)
     denied, reads, waits = compile_denied(record)
 
     def answer(r: Request, refused: bool) -> Answer:

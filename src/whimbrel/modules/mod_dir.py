@@ -5,6 +5,8 @@ Manual: mod/mod_dir.html.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from stat import S_IFDIR
 from typing import Any
 
 from whimbrel.directives.command import Command
@@ -17,7 +19,7 @@ from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import UNSET, setting
-from whimbrel.request.files import is_file, is_folder
+from whimbrel.request.files import KIND, is_file
 
 FOLDER_HANDLER = "httpd/unix-directory"
 REWRITE_HANDLER = "redirect-handler"
@@ -151,11 +153,9 @@ def make_fixup(scope: Scope) -> Made | None:
     fall_back, slash, index = _make_fallback(conf), _make_slash(conf), _make_index(conf)
 
     async def fixup(r: Any) -> Answer:
-        if not is_folder(r.info):
-            if conf.fallback is not None and r.info is None and r.handler is None:
-                answer: Answer = await fall_back(r)
-                return answer
-            return DECLINED
+        if r.info is None:
+            answer: Answer = await fall_back(r) if r.handler is None else DECLINED
+            return answer
         if not r.uri.endswith("/"):
             found: Answer = slash(r)
             return found
@@ -168,7 +168,13 @@ def make_fixup(scope: Scope) -> Made | None:
         tried: Answer = await index(r)
         return tried
 
-    return Made(fixup, Reads.HEAD | Reads.FILES, waits=True)
+    def unless_file(r: Any) -> Answer | Awaitable[Answer]:
+        info = r.info
+        if conf.fallback is None if info is None else info.st_mode & KIND != S_IFDIR:
+            return DECLINED
+        return fixup(r)
+
+    return Made(unless_file, Reads.HEAD | Reads.FILES, waits=True)
 
 
 INDEXES = Where.OR_INDEXES

@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+from stat import S_IFDIR
+from typing import Any, Final
 
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, PostConfigError
+from whimbrel.lazily import pattern
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.setters import Not, check_context, set_flag, set_path, set_text
 from whimbrel.octets import raw
@@ -21,9 +23,10 @@ from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, Answer
 from whimbrel.registry.settings import setting
-from whimbrel.request.files import is_folder
+from whimbrel.request.files import KIND
 
 FOLDER_TYPE = "httpd/unix-directory"
+EXCEPTIONS: Final = "ap-mime-exceptions-list"
 ATTRIBUTES = ("type", "encoding", "language", "charset", "handler", "input_filters", "output_filters")
 Extensions = dict[str, dict[str, str]]
 
@@ -182,8 +185,8 @@ def look_at(name: str, conf: MimeSettings, types: dict[str, str], dots_belong: b
     return Found(kind, charset, tuple(lists["encoding"]), tuple(lists["language"]), handler, ins, outs, tuple(others) if known else None)
 
 
-_MEDIA = re.compile(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*")
-_PARAMETER = re.compile(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S)
+_MEDIA = pattern(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*")
+_PARAMETER = pattern(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S)
 
 
 def with_charset(kind: str, charset: str | None) -> str | None:
@@ -201,17 +204,23 @@ def with_charset(kind: str, charset: str | None) -> str | None:
     return f"{out}; charset={charset}" if charset and not done else out
 
 
-def _finder(conf: MimeSettings, types: dict[str, str], dots_belong: bool) -> Callable[[str], Found]:
-    """`look_at` that remembers what it found for the last names' extensions."""
-    memory: dict[str, Found] = {}
+# What a name says; and, where that is no more, the media type as it will be told and the parts of the name that say nothing.
+Look = tuple[Found, tuple[str, str] | None]
 
-    def find(name: str) -> Found:
-        found = memory.get(name)
-        if found is None:
-            if len(memory) > 1000:
-                memory.clear()
-            found = memory[name] = look_at(name, conf, types, dots_belong)
-        return found
+
+def _finder(
+    conf: MimeSettings, types: dict[str, str], dots_belong: bool, memory: dict[str, Look],
+) -> Callable[[str], Look]:
+    """`look_at` that leaves what it found in *memory*."""
+    def find(name: str) -> Look:
+        if len(memory) > 1000:
+            memory.clear()
+        found = look_at(name, conf, types, dots_belong)
+        more = found.languages or found.encodings or found.handler is not None or found.input_filters or found.output_filters
+        kind = with_charset(found.type, found.charset) if found.type is not None and not more else None
+        whole = (kind, "\0".join(found.others)) if kind is not None and found.others is not None else None
+        memory[name] = found, whole
+        return found, whole
 
     return find
 
@@ -220,16 +229,23 @@ def make_type(scope: Scope) -> Made | None:
     """Set what the name of the request's file says."""
     conf, types = scope.folder(MimeSettings), scope.server(MimeServer).types
     dialect = scope.dialect
-    find = _finder(conf, types, dialect.leading_dots_belong)
+    memory: dict[str, Look] = {}
+    find = _finder(conf, types, dialect.leading_dots_belong, memory)
 
     def find_type(r: Any) -> Answer:
-        if is_folder(r.info):
+        info = r.info
+        if info is not None and info.st_mode & KIND == S_IFDIR:
             r.content_type = FOLDER_TYPE
             return OK
         if r.filename is None:
             return DECLINED
         path = r.filename + (r.path_info or "") if conf.use_path_info else r.filename
-        _take(r, find(path.rpartition("/")[2]), dialect.ah_codes)
+        name = path[path.rindex("/") + 1:] if "/" in path else path
+        found, whole = memory.get(name) or find(name)
+        if whole is not None:
+            r.content_type, r.notes[EXCEPTIONS] = whole
+        else:
+            _take(r, found, dialect.ah_codes)
         if not r.content_languages and conf.default_language is not None:
             r.content_languages = [conf.default_language]
         return DECLINED if r.content_type is None else OK
@@ -250,7 +266,7 @@ def _take(r: Any, found: Found, new: bool) -> None:
         if names:
             r.notes[key] = ";".join(names)
     if found.others is not None:
-        r.notes["ap-mime-exceptions-list"] = "\0".join(found.others)
+        r.notes[EXCEPTIONS] = "\0".join(found.others)
     if r.content_type is not None:
         kind = with_charset(r.content_type, found.charset)
         if kind is not None:
@@ -268,6 +284,8 @@ def make_insert(scope: Scope) -> Made | None:
     from whimbrel.modules.core.filters import known_filters
 
     def insert(r: Any) -> Answer:
+        if "mime-output-filters" not in r.notes and "mime-input-filters" not in r.notes:
+            return OK
         added, unknown = known_filters(scope, r.notes.get("mime-output-filters", ""))
         unknown += known_filters(scope, r.notes.get("mime-input-filters", ""))[1]
         for name in unknown:

@@ -73,10 +73,11 @@ async def whole(parts: list[Part], stream: Stream | None) -> bytes:
 class RequestBody:
     """The body of a request as it arrives: the connection feeds it, a handler reads it.
 
-    *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes reading.
+    *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes reading.  *failure* says why
+    the rest of it can't be read.
     """
 
-    __slots__ = ("_chunks", "_done", "_failure", "_waiter", "length", "on_demand", "received", "trailers")
+    __slots__ = ("_chunks", "_done", "_waiter", "failure", "length", "on_demand", "received", "trailers")
 
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
@@ -85,18 +86,13 @@ class RequestBody:
         self.trailers: Headers | None = None  # the fields behind the last chunk
         self._chunks: list[bytes] = []
         self._done = length == 0
-        self._failure: BodyError | None = None
+        self.failure: BodyError | None = None
         self._waiter: Future[None] | None = None
 
     @property
     def ended(self) -> bool:
         """Whether the last byte has arrived."""
         return self._done
-
-    @property
-    def failure(self) -> BodyError | None:
-        """Why the rest of it can't be read."""
-        return self._failure
 
     @property
     def buffered(self) -> int:
@@ -116,14 +112,14 @@ class RequestBody:
 
     def fail(self, failure: BodyError) -> None:
         """The body can't be read any further."""
-        self._failure = failure
+        self.failure = failure
         self._done = True
         self._wake()
 
     def refused(self, failure: BodyError) -> BodyError:
         """A handler will not have it, since it is larger than allowed; gives *failure* back."""
-        if self._failure is None:
-            self._failure = failure
+        if self.failure is None:
+            self.failure = failure
         return failure
 
     def _wake(self) -> None:
@@ -134,8 +130,8 @@ class RequestBody:
     async def read(self) -> bytes:
         """The next bytes, b"" at the end; raises BodyError."""
         while not self._chunks:
-            if self._failure is not None:
-                raise self._failure
+            if self.failure is not None:
+                raise self.failure
             if self._done:
                 return b""
             if self.on_demand is not None:

@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
+from whimbrel.config.core import CoreServer
 from whimbrel.config.model import Section, Server
 from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
-from whimbrel.registry.phases import DECLINED, DONE, LOG_TRANSACTION, OK, POST_READ_REQUEST, QUICK_HANDLER
+from whimbrel.registry.phases import DECLINED, DONE, OK
 from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
 from whimbrel.request.answer import DATE_BYTES, Answer
@@ -25,21 +25,22 @@ from whimbrel.request.books import KeptAnswers
 from whimbrel.request.die import die, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.error_log import ErrorLog
+from whimbrel.request.files import Contents
 from whimbrel.request.finish import finish, last_of
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, repeat
 from whimbrel.request.log import LogLine, enabled
-from whimbrel.request.plan import Plan, World
-from whimbrel.request.process import invoke_handler, process, run_phase
+from whimbrel.request.plan import World
+from whimbrel.request.process import invoke_handler, process, run
 from whimbrel.request.raw_head import RawHead
 from whimbrel.request.record import Connection, Request
-from whimbrel.request.routing import place_request
+from whimbrel.request.routing import received
 
 if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
 
 
-LEVELS = "log levels"
+MOST_MARKS: Final = 16384  # request lines that are remembered to have come once
 
 
 def _merge_trailers(r: Request) -> None:
@@ -48,11 +49,6 @@ def _merge_trailers(r: Request) -> None:
         r.headers_in = r.headers_in.copy()
         for name, value in r.body_in.trailers:
             r.headers_in.merge(name, value)
-
-
-def levels_of(plan: Plan) -> dict[str, int]:
-    """LogLevel as it applies under *plan*: a section's own words over the server's."""
-    return merge_levels(plan.server(CoreServer).log_level, plan.folder(CoreFolder).log_level)
 
 
 class Engine:
@@ -67,6 +63,11 @@ class Engine:
         self.kept = KeptAnswers()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
+        self._asked_once: set[int] = set()
+        self.contents = Contents()
+        self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
+        self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
+        self._server_field: str | None = None
         self._writers: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
@@ -80,10 +81,8 @@ class Engine:
 
     async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Answer:
         """`respond` as a coroutine."""
-        r = Request(self, connection, self.main, self.world.root(self.main))
-        r.time = self.runtime.now()
+        r, status = received(self, connection, head)
         r.body_in = body
-        status = place_request(r, head)
         if status == OK:
             status = await self._run(r)
             failure = body.failure
@@ -97,15 +96,17 @@ class Engine:
             await send_error(r, head.error.additional)
         else:
             await die(r, status)
-        return await finish(last_of(r))
+        return await finish(r if r.next is None else last_of(r))
 
     async def _run(self, r: Request) -> Said:
         """Every phase of a request; OK when its answer stands, else the status to fail with."""
         try:
-            status = await run_phase(r, POST_READ_REQUEST)
-            if status not in (OK, DECLINED):
-                return status
-            status = await run_phase(r, QUICK_HANDLER)
+            if r.plan.post_read_request.answer != OK:
+                status = await run(r, r.plan.post_read_request)
+                if status not in (OK, DECLINED):
+                    return status
+            quick = r.plan.quick_handler
+            status = await run(r, quick) if quick.answer is None else quick.answer
             if status == DECLINED:
                 status = await process(r)
                 if status == OK:
@@ -125,7 +126,7 @@ class Engine:
             return
         r = Request(self, connection, self.main, self.world.root(self.main))
         r.time, r.status, r.the_request = self.runtime.now(), 408, None
-        for fn, _waits in r.plan.ready(LOG_TRANSACTION).hooks:
+        for fn, _waits in r.plan.log_transaction.hooks:
             fn(r)
 
     def finished(self, r: Request, count: int, answer: Answer, more: int = 0) -> None:
@@ -138,15 +139,30 @@ class Engine:
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
         fields: Any = first.headers_in
-        asked = set(fields.asked) if fields.__class__ is AskedHeaders else None
+        asked = set(fields.asked) if not r.files.outside and fields.__class__ is AskedHeaders else None
         if first.body_in.trailers is not None:
             _merge_trailers(first)
-        for fn, _waits in first.plan.ready(LOG_TRANSACTION).hooks:
+        for fn, _waits in first.plan.log_transaction.hooks:
             fn(first)
-        if r.keep and first.head is not None and first.head.raw:
+        if not r.files.outside and first.head is not None and first.head.raw and self._comes_again(first):
             if asked is not None:
                 fields.asked = asked  # what only the log wanted to know did not make the answer
             self.kept.offer(first.head, answer, *self._log_writers(first.server))
+
+    def _comes_again(self, r: Request) -> bool:
+        """Whether the answer to *r* may be asked for again: one with a query, or an error, has to be asked for a second time to be thought so.
+
+        Most of those that never come again are of these kinds, and to keep an answer costs more than a tenth of making it.
+        """
+        if r.args is None and r.status == 200:
+            return True
+        mark = hash(r.the_request)
+        if mark in self._asked_once:
+            return True
+        if len(self._asked_once) >= MOST_MARKS:
+            self._asked_once.clear()
+        self._asked_once.add(mark)
+        return False
 
     def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
         """The access logs of a server, and the request fields, in lower case, that they tell."""
@@ -210,7 +226,9 @@ class Engine:
 
     def server_field(self, r: Request) -> str:
         """The value of the Server field."""
-        return identity.product(r)
+        if self._server_field is None:
+            self._server_field = identity.product(r)
+        return self._server_field
 
     def http_date(self, seconds: float) -> str:
         """An HTTP date."""
@@ -219,10 +237,7 @@ class Engine:
     # logs -----------------------------------------------------------------------------------------------------------------------------------------
     def log_request(self, r: Request, line: LogLine) -> None:
         """Write an error-log line about a request, if LogLevel wants it."""
-        levels = r.plan.notes.get(LEVELS)
-        if levels is None:
-            levels = r.plan.notes[LEVELS] = levels_of(r.plan)
-        if enabled(levels, line.module, line.level):
+        if enabled(r.plan.levels, line.module, line.level):
             if not line.source:
                 line = line._replace(source=source_of(line.module, line.code, line.text))
             r.log_lines.append(line)

@@ -20,7 +20,7 @@ from whimbrel.request.decisions import Contribution, Decision, Told, Trail, Watc
 from whimbrel.request.drive import drive
 from whimbrel.request.engine import Engine
 from whimbrel.request.htaccess import Htaccess
-from whimbrel.request.plan import Plan, Ready, World
+from whimbrel.request.plan import Plan, World
 from whimbrel.request.process import check_access
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.runtime import Runtime
@@ -45,14 +45,10 @@ class WatchedPlan(Plan):
     __slots__ = ()
     watch = Watch()
 
-    def ready(self, phase: Phase) -> Ready:
+    def made(self, phase: Phase) -> list[Made]:
         """As in Plan; each hook of an access phase is a step named after its module."""
-        found = self._ready[phase.index]
-        if found is None and phase in _TOLD:
-            found = self._ready[phase.index] = Ready(self._made(phase))
-        return super().ready(phase) if found is None else found
-
-    def _made(self, phase: Phase) -> list[Made]:
+        if phase not in _TOLD:
+            return super().made(phase)
         out = []
         for hook in self.world.hooks[phase.index]:
             made = hook.make(self)

@@ -7,26 +7,35 @@ kept answer is good as long as each note still holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from errno import EINVAL
-from stat import S_ISDIR, S_ISLNK, S_ISREG
-from typing import Final
+from stat import S_IFDIR, S_IFLNK, S_IFREG
+from typing import Any, Final
 
 from whimbrel.octets import raw
+from whimbrel.records import dataclass
 
 Mark = tuple[int, int, int, int, int, int] | None
 Dependency = tuple[bytes, bool, Mark]  # path, whether links are followed, what stat said
 Moving = tuple[str, Callable[[int], str]]
 
 
+# What of a mode tells the kind of a file; the functions of the module stat cost a call each.
+KIND: Final = 0o170000
+_FOLDER, _REGULAR, _LINK = S_IFDIR, S_IFREG, S_IFLNK
+LARGEST_CONTENT: Final = 16 * 1024      # bytes of a file that is kept; of what belongs to it; of all of them
+CONTENT_COST: Final = 1024
+ALL_CONTENTS: Final = 2 * 1024 * 1024
+SETTLED: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
 ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
 
 
 def mark(info: os.stat_result) -> Mark:
     """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`)."""
-    if S_ISDIR(info.st_mode):
-        return (ANY_ENTRIES, 0, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
-    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
+    mode = info.st_mode
+    if mode & KIND == _FOLDER:
+        return (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
+    return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
 
 
 class FileView:
@@ -35,6 +44,8 @@ class FileView:
     *client* says that it depended on the client's address, *outside* that it depended on something that can't be noted, so that it is not
     kept.  *moving* are texts in the answer's fields that go with the clock: each as it stands there, and what makes it anew for a second.
     One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others, *nested_bytes* what they wrote.
+
+    `stat` and `lstat` have `mark` written out: they make up much of what a request costs.
     """
 
     __slots__ = ("client", "errno", "moving", "nested", "nested_bytes", "newest", "notes", "outside")
@@ -48,46 +59,107 @@ class FileView:
 
     def stat(self, path: str) -> os.stat_result | None:
         """stat(2), links followed; None where it fails, with the reason in `errno`."""
-        return self._ask(raw(path), True)
+        name = path.encode("latin-1")
+        try:
+            info = os.stat(name)
+        except OSError as problem:
+            self.notes[name, True], self.errno = None, problem.errno or EINVAL
+            return None
+        except ValueError:
+            self.notes[name, True], self.errno = None, EINVAL
+            return None
+        mode, newest = info.st_mode, info.st_mtime_ns
+        if mode & KIND == _FOLDER:
+            self.notes[name, True] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
+        else:
+            self.notes[name, True] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
+            if newest > self.newest:
+                self.newest = newest
+        return info
 
     def lstat(self, path: str) -> os.stat_result | None:
         """lstat(2); None where it fails, with the reason in `errno`."""
-        return self._ask(raw(path), False)
-
-    def _ask(self, path: bytes, follow: bool) -> os.stat_result | None:
+        name = path.encode("latin-1")
         try:
-            info = os.stat(path) if follow else os.lstat(path)
-        except (OSError, ValueError) as problem:
-            self.notes[path, follow] = None
-            self.errno = getattr(problem, "errno", None) or EINVAL
+            info = os.lstat(name)
+        except OSError as problem:
+            self.notes[name, False], self.errno = None, problem.errno or EINVAL
             return None
-        found = self.notes[path, follow] = mark(info)
-        if found is not None and found[0] > self.newest:
-            self.newest = found[0]
+        except ValueError:
+            self.notes[name, False], self.errno = None, EINVAL
+            return None
+        mode, newest = info.st_mode, info.st_mtime_ns
+        if mode & KIND == _FOLDER:
+            self.notes[name, False] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
+        else:
+            self.notes[name, False] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
+            if newest > self.newest:
+                self.newest = newest
         return info
 
     def exact(self, path: str) -> os.stat_result | None:
         """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
-        info = self._ask(raw(path), True)
+        info = self.stat(path)
         if info is not None:
             self.notes[raw(path), True] = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
             self.newest = max(self.newest, info.st_mtime_ns)
         return info
 
 
+@dataclass(slots=True)
+class Content:
+    """A small file as it was read: *stamp* is (time of change, size, inode, time of the inode's change), *modified* its time in microseconds.
+
+    *fields* are those of an answer that tell of it, by the settings that decide about them.
+    """
+
+    stamp: tuple[int, int, int, int]
+    modified: int
+    data: bytes
+    fields: dict[Any, Mapping[str, tuple[str, str]]]
+
+
+class Contents:
+    """Small files whose bytes are kept: one that stat(2) finds unchanged needs not be opened and read again."""
+
+    __slots__ = ("_bytes", "_files")
+
+    def __init__(self) -> None:
+        self._files: dict[str, Content] = {}
+        self._bytes = 0
+
+    def get(self, path: str, info: os.stat_result) -> Content | None:
+        """What is known of *path*, which *info* tells of."""
+        found = self._files.get(path)
+        if found is not None and found.stamp == (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns):
+            return found
+        return None
+
+    def put(self, path: str, info: os.stat_result, data: bytes, now: float) -> None:
+        """Keep what was read, unless it is large, or so young that it may change again unseen."""
+        if len(data) > LARGEST_CONTENT or now * 1e9 - info.st_mtime_ns < SETTLED:
+            return
+        self._bytes += len(data) + CONTENT_COST
+        if self._bytes > ALL_CONTENTS:
+            self._files.clear()
+            self._bytes = len(data) + CONTENT_COST
+        stamp = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns)
+        self._files[path] = Content(stamp, info.st_mtime_ns // 1000, data, {})
+
+
 def is_folder(info: os.stat_result | None) -> bool:
     """Whether *info* is a directory's."""
-    return info is not None and S_ISDIR(info.st_mode)
+    return info is not None and info.st_mode & KIND == _FOLDER
 
 
 def is_file(info: os.stat_result | None) -> bool:
     """Whether *info* is a regular file's."""
-    return info is not None and S_ISREG(info.st_mode)
+    return info is not None and info.st_mode & KIND == _REGULAR
 
 
 def is_link(info: os.stat_result | None) -> bool:
     """Whether *info* (of lstat) is a symbolic link's."""
-    return info is not None and S_ISLNK(info.st_mode)
+    return info is not None and info.st_mode & KIND == _LINK
 
 
 def still_holds(notes: tuple[Dependency, ...]) -> bool:

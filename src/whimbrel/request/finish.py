@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from typing import Final
 
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.headers import Pair
 from whimbrel.http.response import bad_header
-from whimbrel.http.status import drops_connection, status_line
+from whimbrel.http.status import DROPPING, status_line
 from whimbrel.octets import raw
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
@@ -16,6 +18,9 @@ from whimbrel.request.record import Request
 from whimbrel.request.redirect import filtered
 
 HEADER_ONLY = frozenset((204, 304))
+SAID: Final = frozenset(("range", "request-range", "connection"))  # fields of a request that decide about the form of its answer
+MOST_GOOD: Final = 2048  # fields of answers that are known to be in order; none longer than so many characters
+LONGEST_GOOD: Final = 256
 HTTP_1_0 = (1, 0)
 # The fields that a 304 of 2.2 has, lower case.
 SENT_WITH_304 = frozenset((
@@ -26,9 +31,11 @@ SENT_WITH_304 = frozenset((
 
 async def finish(r: Request) -> Answer:
     """The answer to send for a request whose handler, or whose error, is done."""
-    ranged = "Range" in r.headers_in or "Request-Range" in r.headers_in
+    plain = r.headers_in.none_of(SAID)
+    ranged = not plain and ("Range" in r.headers_in or "Request-Range" in r.headers_in)
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
-    await filtered(r)
+    if r.output_filters:
+        await filtered(r)
     if _has_bad_field(r):
         return await _refused(r)
     if ranged and r.status == 200 and r.stream is None and not r.chunked:
@@ -42,17 +49,31 @@ async def finish(r: Request) -> Answer:
             return _answer(r, measured=False)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless
-    return _answer(r, measured=not refused, refused=refused)
+    return _answer(r, measured=not refused, refused=refused, plain=plain)
 
 
 def _has_bad_field(r: Request) -> bool:
     """Whether a field must not be sent; it is logged."""
-    strict = r.server_conf(CoreServer).strict_http
-    bad = bad_header(r.headers_out.items(), strict=strict) or bad_header(r.err_headers_out.items(), strict=strict)
-    if bad is None:
-        return False
-    r.log("error", bad[1], code=bad[0], module="http")
-    return True
+    good = r.engine.good_fields
+    for entries in (r.headers_out.entries(), r.err_headers_out.entries()):
+        if entries:
+            for pair in entries.values():
+                if pair not in good and _is_bad(r, pair):
+                    return True
+    return False
+
+
+def _is_bad(r: Request, pair: Pair) -> bool:
+    strict, good = r.plan.server_core.strict_http, r.engine.good_fields
+    bad = bad_header((pair,), strict=strict)
+    if bad is not None:
+        r.log("error", bad[1], code=bad[0], module="http")
+        return True
+    if strict and len(pair[1]) <= LONGEST_GOOD:
+        if len(good) >= MOST_GOOD:
+            good.clear()
+        good.add(pair)
+    return False
 
 
 async def _refused(r: Request) -> Answer:
@@ -81,27 +102,28 @@ def last_of(r: Request) -> Request:
     return r
 
 
-def _answer(r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False) -> Answer:
+def _answer(r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False) -> Answer:
     """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416, nor after a bad body.
 
-    *bare*: the connection ends without a word about it; *refused*: since the request's body was.
+    *bare*: the connection ends without a word about it; *refused*: since the request's body was; *plain*: the request says nothing of `SAID`.
     """
     if r.assbackwards:
         return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
     if measured:
         _content_length(r, bodiless)
-    if len(r.err_headers_out):
+    if r.err_headers_out.entries():
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
-    if "force-no-vary" in r.env:  # for clients that can't read it: httpd takes them for clients of HTTP/1.0
+    env = r.env
+    if "force-no-vary" in env:  # for clients that can't read it: httpd takes them for clients of HTTP/1.0
         r.headers_out.unset("Vary")
-        r.env["force-response-1.0"] = "1"
+        env["force-response-1.0"] = "1"
         r.proto = HTTP_1_0
-    elif "Vary" in r.headers_out:
+    elif "vary" in r.headers_out.entries():
         _vary(r)
-    if "downgrade-1.0" in r.env and r.proto > HTTP_1_0:
+    if "downgrade-1.0" in env and r.proto > HTTP_1_0:
         r.proto = HTTP_1_0
-    close, framing = keep_alive(r, bodiless, refused=refused)
+    close, framing = keep_alive(r, bodiless, refused=refused, plain=plain)
     if bare:
         r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
@@ -127,21 +149,24 @@ def _content_length(r: Request, bodiless: bool) -> None:
     for part in r.body:
         length += part.length if isinstance(part, FilePart) else len(part)
     if not (r.header_only and length == 0):
-        r.headers_out.set("Content-Length", str(length))
+        known, text = r.headers_out.entries().get("content-length"), str(length)
+        if known is None or known[1] != text:
+            r.headers_out.set("Content-Length", text)
 
 
-def keep_alive(r: Request, bodiless: bool, *, refused: bool = False) -> tuple[bool, Framing]:
+def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool = False) -> tuple[bool, Framing]:
     """Whether the connection ends after this answer, and how its body is framed (ap_set_keepalive); sets Connection and Keep-Alive.
 
-    *refused*: the request's body was, so that the connection ends.
+    *refused*: the request's body was, so that the connection ends; *plain*: the request has no Connection field.
     """
-    server = r.server_conf(CoreServer)
-    out, asked = r.headers_out, r.headers_in.get("Connection", "") or ""
+    server, out = r.plan.server_core, r.headers_out
+    asked = "" if plain else r.headers_in.get("Connection", "") or ""
     tokens = [t.strip().lower() for t in asked.split(",")] if asked else ()
     asked_to_close = "close" in tokens
-    wimpy = _has_token(out.get("Connection"), "close")
+    entries = out.entries()
+    wimpy = "connection" in entries and _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
-    defined = r.header_only or bodiless or "Content-Length" in out
+    defined = r.header_only or bodiless or "content-length" in entries
     ends = refused or (r.close and _two_framings(r)) or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     unchunked = asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
@@ -149,8 +174,8 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False) -> tuple[bo
     left = server.max_keep_alive - r.connection.served
     asks = "keep-alive" in tokens
     stays = (
-        defined and not ends and not _waits(r) and server.keep_alive and server.keep_alive_timeout > 0 and (server.max_keep_alive == 0 or left > 0)
-        and not drops_connection(r.status) and not wimpy and not asked_to_close and not r.connection.ending
+        defined and not ends and not (r.expecting_100 and _waits(r)) and server.keep_alive and server.keep_alive_timeout > 0
+        and (server.max_keep_alive == 0 or left > 0) and r.status not in DROPPING and not wimpy and not asked_to_close and not r.connection.ending
         and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
     )
     chunked = framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env
@@ -182,7 +207,7 @@ def _two_framings(r: Request) -> bool:
 
 def _waits(r: Request) -> bool:
     """Whether the client still waits for 100 Continue before it sends its body; whoever sends that clears the head's mark."""
-    return r.expecting_100 and (r.head is None or r.head.expect_continue)
+    return r.head is None or r.head.expect_continue
 
 
 def _vary(r: Request) -> None:
@@ -226,12 +251,12 @@ def content_type(r: Request) -> str | None:
     """The media type with AddDefaultCharset's parameter where it has none (ap_make_content_type)."""
     kind = r.content_type
     if kind is None:
-        kind = r.conf(CoreFolder).default_type if r.plan.dialect.default_type else None
+        kind = r.plan.core.default_type if r.plan.dialect.default_type else None
         if kind is None and r.plan.dialect.default_type:
             kind = "text/plain"
         if kind is None or kind == "none":
             return None
-    charset = r.conf(CoreFolder).add_default_charset
+    charset = r.plan.core.add_default_charset
     if charset and "suppress-error-charset" not in r.env:
         media, semicolon, parameters = kind.partition(";")
         if media.strip().lower() in ("text/plain", "text/html") and "charset=" not in parameters.lower():
@@ -241,21 +266,25 @@ def content_type(r: Request) -> str | None:
 
 def _head(r: Request) -> tuple[bytes, bytes]:
     """The head before and after the value of Date."""
-    version22 = r.plan.dialect.reasons_22
-    line = r.status_line if r.status_line and r.status_line.startswith(str(r.status)) else status_line(r.status, version22=version22)
-    protocol = "HTTP/1.0" if r.proto == (1, 0) and "force-response-1.0" in r.env else "HTTP/1.1"
+    version22, status = r.plan.dialect.reasons_22, r.status
+    old = r.proto == HTTP_1_0 and "force-response-1.0" in r.env
+    own = r.status_line
+    first = r.engine.first_lines.get((status, old)) if own is None else None
+    if first is None:
+        line = own if own and own.startswith(str(status)) else status_line(status, version22=version22)
+        first = raw(f"{'HTTP/1.0' if old else 'HTTP/1.1'} {line}\r\nDate: ")
+        if own is None:
+            r.engine.first_lines[status, old] = first
     out = r.headers_out
-    date = out.get("Date")
-    if date is not None:
+    entries = out.entries()
+    if "date" in entries:
         out.unset("Date")
     server = r.engine.server_field(r)
-    own = out.get("Server")
-    if own is not None:
+    if "server" in entries:
+        server = out.get("Server") or server
         out.unset("Server")
-    lines = [f"Server: {own or server}\r\n"] if own or server else []
-    shown = out.items()
-    if r.status == 304 and version22:
+    shown: Collection[Pair] = entries.values()
+    if status == 304 and version22:
         shown = [(name, value) for name, value in shown if name.lower() in SENT_WITH_304]
-    lines += [f"{name}: {value}\r\n" for name, value in shown]
-    return raw(f"{protocol} {line}\r\nDate: "), raw("\r\n" + "".join(lines) + "\r\n")
-
+    lines = "".join([f"{name}: {value}\r\n" for name, value in shown])
+    return first, (f"\r\nServer: {server}\r\n{lines}\r\n" if server else f"\r\n{lines}\r\n").encode("latin-1")

@@ -2,54 +2,109 @@
 
 from __future__ import annotations
 
+import os
 from errno import ENOENT, ENOTDIR
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreFolder, CoreServer
-from whimbrel.config.htaccess import HtaccessCache, override_of
+from whimbrel.config.htaccess import HtaccessCache, Override, override_of
 from whimbrel.config.model import Layer
 
 if TYPE_CHECKING:
-    from whimbrel.request.plan import World
+    from whimbrel.request.files import FileView
+    from whimbrel.request.plan import Plan, World
     from whimbrel.request.record import Request
 
-_OVERRIDE = "htaccess override"
-_ABSENT = (ENOENT, ENOTDIR)
+Stamp = tuple[int, int, int, int]
+Look = tuple[str, Stamp | None]  # a file that was looked for, and how it was found
+_ABSENT: Final = (ENOENT, ENOTDIR)
+_NEVER: Final = (-1, -1, -1, -1)  # the stamp of a file that has to be read again each time
+
+
+def stamp_of(info: os.stat_result) -> Stamp:
+    """What stays the same as long as a file's content does."""
+    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns)
+
+
+def look_again(files: FileView, looks: tuple[Look, ...]) -> bool:
+    """Whether the files are as they were found before."""
+    for path, stamp in looks:
+        info = files.stat(path)
+        if info is None:
+            if stamp is not None or files.errno not in _ABSENT:
+                return False
+        elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns) != stamp:
+            return False
+    return True
+
+
+class Rules(NamedTuple):
+    """What one plan says about such files: which lines are admitted, and the names to look for, () where none is read.
+
+    *steady* says that what a folder has depends on that folder alone: no name is that of one file for all.
+    """
+
+    override: Override
+    names: tuple[str, ...]
+    steady: bool
 
 
 class Htaccess:
     """The .htaccess files of one engine.  A file that changed makes all plans stale, since they may hold its layer."""
 
-    __slots__ = ("_cache", "_configuration", "_layers", "_world")
+    __slots__ = ("_cache", "_configuration", "_known", "_layers", "_world")
 
     def __init__(self, configuration: Configuration, world: World) -> None:
         self._configuration, self._world = configuration, world
         self._cache = HtaccessCache(configuration)
         self._layers: dict[tuple[str, object], Layer | None] = {}
+        self._known: dict[str, tuple[Stamp, Override, Layer]] = {}  # the last reading of a file that had nothing to complain of
 
-    def layer(self, r: Request, folder: str) -> Layer | None:
-        """The settings of the first of AccessFileName that *folder* (with its slash) has; raises HtaccessError for one that ends the request."""
-        plan = r.plan
-        override = plan.notes.get(_OVERRIDE)
-        if override is None:
-            override = plan.notes[_OVERRIDE] = override_of(self._configuration, plan.folder(CoreFolder))
-        if override.nothing:
-            return None
-        for name in r.server.conf(CoreServer).access_names:
+    def rules(self, plan: Plan) -> Rules:
+        """What *plan* says about them."""
+        found: Rules | None = plan.notes.get(Rules)
+        if found is None:
+            override = override_of(self._configuration, plan.core)
+            names = () if override.nothing else tuple(plan.server_core.access_names)
+            found = plan.notes[Rules] = Rules(override, names, not any(name.startswith("/") for name in names))
+        return found
+
+    def layer(self, r: Request, folder: str, rules: Rules, looks: list[Look]) -> Layer | None:
+        """The settings of the first of AccessFileName that *folder* (with its slash) has; raises HtaccessError for one that ends the request.
+
+        *looks* is told of every file that was looked for.
+        """
+        for name in rules.names:
             path = name if name.startswith("/") else folder + name
             info = r.files.stat(path)
             if info is None and r.files.errno in _ABSENT:
+                looks.append((path, None))
                 continue
-            parsed = self._cache.get(path, override, r.server)
-            for message in parsed.messages:
-                r.log(message.level, message.text, code=message.code, module=message.module)
-            if parsed.error is not None:
-                raise parsed.error
-            if parsed.layer is not None:
-                self._note(path, override, parsed.layer)
-                return parsed.layer
+            stamp = _NEVER if info is None else stamp_of(info)
+            known = self._known.get(path)
+            if known is not None and known[0] == stamp and known[1] is rules.override:
+                looks.append((path, stamp))
+                return known[2]
+            layer = self._read(r, path, rules.override, stamp, looks)
+            if layer is not None:
+                return layer
         return None
+
+    def _read(self, r: Request, path: str, override: Override, stamp: Stamp, looks: list[Look]) -> Layer | None:
+        parsed = self._cache.get(path, override, r.server)
+        for message in parsed.messages:
+            r.log(message.level, message.text, code=message.code, module=message.module)
+        if parsed.error is not None:
+            raise parsed.error
+        layer = parsed.layer
+        if layer is not None:
+            self._note(path, override, layer)
+        if layer is not None and not parsed.messages and stamp != _NEVER:
+            self._known[path] = (stamp, override, layer)
+            looks.append((path, stamp))
+        else:
+            looks.append((path, _NEVER))
+        return layer
 
     def _note(self, path: str, override: object, layer: Layer) -> None:
         key = (path, override)

@@ -6,32 +6,78 @@ request that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.model import Layer, Server
+from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
+from whimbrel.config.model import Layer, Section, Server
 from whimbrel.dialect import Dialect
 from whimbrel.registry.module import Hook, Made, Module, Reads
-from whimbrel.registry.phases import PHASES, Phase
+from whimbrel.registry.phases import DECLINED, OK, PHASES, Answer, HookFn, Phase, Run
 from whimbrel.registry.settings import filled, merge
 
 S = TypeVar("S")
+Hooks = tuple[tuple[HookFn, bool], ...]  # each with whether it may have to be waited for
+
+MOST_HANDLERS: Final = 64  # names of which the hooks are remembered: media types among them
+_BY_NAME: Final = {phase.name: phase for phase in PHASES}
 
 
 class Ready:
-    """The compiled hooks of one phase under one plan."""
+    """The compiled hooks of one phase under one plan.
 
-    __slots__ = ("client", "hooks", "pure")
+    *answer* is what the phase always answers, None where its hooks have to be asked.  *hooks* are all of them, *usual* those that may have a word
+    about GET and HEAD; `named` are those for one handler.  *passes* are the answers after which the next hook is asked, None for all.
+    """
 
-    def __init__(self, made: Iterable[Made]) -> None:
-        hooks = tuple(made)
+    __slots__ = ("_made", "_named", "_types", "answer", "client", "hooks", "passes", "pure", "usual")
+
+    def __init__(self, made: Iterable[Made], run: Run) -> None:
+        self._made = tuple(made)
+        self._named: dict[str | None, Hooks] = {}
+        self._types: dict[str | None, tuple[str, Hooks]] = {}
         reads = Reads.NOTHING
-        for one in hooks:
+        for one in self._made:
             reads |= one.reads
-        self.hooks = tuple((one.fn, one.waits) for one in hooks)
+        self.hooks = _callable(self._made)
+        self.usual = _callable(one for one in self._made if one.methods & 1)
         self.pure = not reads & (Reads.OUTSIDE | Reads.TIME)
         self.client = bool(reads & Reads.CLIENT)
+        self.passes = None if run is Run.VOID else (DECLINED,) if run is Run.FIRST else (OK, DECLINED)
+        self.answer = self._always(DECLINED if run is Run.FIRST else OK) if self.pure and not self.client else None
+
+    def _always(self, otherwise: Answer) -> Answer | None:
+        """What comes of hooks that answer all requests alike; *otherwise* where none of them ends the phase."""
+        for one in self._made:
+            if one.answer is None:
+                return None
+            if self.passes is not None and one.answer not in self.passes:
+                return one.answer
+        return otherwise
+
+    def for_type(self, kind: str | None) -> tuple[str, Hooks]:
+        """The handler of a request that none was named for, by its media type, and the hooks that may take it."""
+        found = self._types.get(kind)
+        if found is None:
+            handler = kind.split(";", 1)[0].strip() if kind else "default-handler"
+            if len(self._types) >= MOST_HANDLERS:
+                self._types.clear()
+            found = self._types[kind] = (handler, self.named(handler))
+        return found
+
+    def named(self, handler: str | None) -> Hooks:
+        """The hooks that may take a request for *handler*."""
+        found = self._named.get(handler)
+        if found is None:
+            if len(self._named) >= MOST_HANDLERS:
+                self._named.clear()
+            found = self._named[handler] = _callable(one for one in self._made if one.handlers is None or handler in one.handlers)
+        return found
+
+
+def _callable(made: Iterable[Made]) -> Hooks:
+    return tuple((one.fn, one.waits) for one in made)
 
 
 def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
@@ -61,10 +107,31 @@ def _first_free(waits: list[tuple[Module, Hook, set[str]]]) -> int:
     return index
 
 
+class Locations:
+    """The <Location> sections of a server, found by the first segment of a path where all are literal."""
+
+    __slots__ = ("_by_first", "_everywhere", "sections")
+
+    def __init__(self, sections: list[Section]) -> None:
+        self.sections = sections
+        self._by_first: dict[str, list[Section]] | None = None
+        if all(section.regex is None and not section.fnmatch and section.pattern.startswith("/") for section in sections):
+            firsts = [section.pattern.split("/", 2)[1] for section in sections]
+            self._everywhere = [section for section, first in zip(sections, firsts, strict=True) if not first]
+            self._by_first = {
+                wanted: [section for section, first in zip(sections, firsts, strict=True) if first in (wanted, "")] for wanted in set(firsts)}
+
+    def about(self, uri: str) -> list[Section]:
+        """Those that may be about *uri*, in their order; it has no doubled slashes."""
+        if self._by_first is None or uri[:1] != "/":
+            return self.sections
+        return self._by_first.get(uri.split("/", 2)[1], self._everywhere)
+
+
 class World:
     """What all plans of one configuration share."""
 
-    __slots__ = ("_joined", "configuration", "dialect", "hooks", "roots")
+    __slots__ = ("_joined", "_locations", "configuration", "dialect", "hooks", "placed", "roots")
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -72,7 +139,16 @@ class World:
         modules = configuration.modules.modules
         self.hooks = {p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES}
         self.roots: dict[int, Plan] = {}
+        self.placed: dict[Any, Plan] = {}  # the roots of the servers that requests were for; see routing.py
         self._joined: dict[tuple[Layer, Layer], Layer] = {}
+        self._locations: dict[int, Locations] = {}
+
+    def locations(self, server: Server) -> Locations:
+        """The <Location> sections of a server."""
+        found = self._locations.get(id(server))
+        if found is None:
+            found = self._locations[id(server)] = Locations(server.locations)
+        return found
 
     def joined(self, base: Layer | None, over: Layer) -> Layer:
         """*over* laid on *base* as one layer: httpd merges the sections of one walk among themselves before it lays them over the settings."""
@@ -101,22 +177,68 @@ class World:
     def forget(self) -> None:
         """Drop every plan: a .htaccess file has changed."""
         self.roots.clear()
+        self.placed.clear()
         self._joined.clear()
 
 
 class Plan:
-    """One merged configuration; also the Scope that hook makers see."""
+    """One merged configuration; also the Scope that hook makers see.
 
-    __slots__ = ("_filled", "_plus", "_ready", "dialect", "layers", "notes", "records", "server_rec", "world")
+    The compiled hooks of each phase are an attribute of the phase's name.  These, the core's two records and the rest of `_LATER` are made when
+    they are first asked for, and are plain attributes from then on.
+
+    *levels* are those of LogLevel: a section's own words over the server's.  *satisfies* is the provider of that name, None where there is none;
+    *admits* says that everybody may enter.  *server_rec* is the server.
+    """
+
+    __slots__ = (
+        "_filled", "_plus", "access_checker", "access_checker_ex", "admits", "auth_checker", "check_user_id", "core", "dialect", "fixups",
+        "handler", "header_parser", "insert_error_filter", "insert_filter", "layers", "levels", "locations", "log_transaction", "map_to_storage",
+        "note_auth_failure", "notes", "post_read_request", "quick_handler", "records", "satisfies", "server_core", "server_rec", "translate_name",
+        "type_checker", "walks", "world",
+    )
     access: Any = None  # what runs the access phases in the place of process.check_access
+    post_read_request: Ready
+    quick_handler: Ready
+    translate_name: Ready
+    map_to_storage: Ready
+    header_parser: Ready
+    access_checker: Ready
+    access_checker_ex: Ready
+    check_user_id: Ready
+    auth_checker: Ready
+    type_checker: Ready
+    fixups: Ready
+    insert_filter: Ready
+    insert_error_filter: Ready
+    handler: Ready
+    log_transaction: Ready
+    note_auth_failure: Ready
+    core: CoreFolder
+    levels: dict[str, int]
+    locations: Locations
+    server_core: CoreServer
+    satisfies: Callable[[Any], str] | None
+    admits: bool
 
     def __init__(self, world: World, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> None:
         self.world, self.server_rec, self.layers, self.records = world, server, layers, records
         self.dialect: Dialect = world.dialect
         self.notes: dict[Any, Any] = {}  # what modules compile for themselves, by their own keys
+        self.walks: dict[str, Any] = {}  # where walks that began with this plan ended, by folder (see walk.py)
         self._filled: dict[type[Any], Any] = {}
         self._plus: dict[Layer, Plan] = {}
-        self._ready: list[Ready | None] = [None] * len(PHASES)
+
+    def __getattr__(self, name: str) -> Any:
+        phase = _BY_NAME.get(name)
+        if phase is not None:
+            made: Any = Ready(self.made(phase), phase.run)
+        elif name in _LATER:
+            made = _LATER[name](self)
+        else:
+            raise AttributeError(name)
+        setattr(self, name, made)
+        return made
 
     def plus(self, layer: Layer) -> Plan:
         """This plan with *layer* laid over it."""
@@ -152,8 +274,27 @@ class Plan:
 
     def ready(self, phase: Phase) -> Ready:
         """The compiled hooks of *phase*; made at the first request that needs them."""
-        found = self._ready[phase.index]
-        if found is None:
-            made = (hook.make(self) for hook in self.world.hooks[phase.index])
-            found = self._ready[phase.index] = Ready(one for one in made if one is not None)
+        found: Ready = getattr(self, phase.name)
         return found
+
+    def made(self, phase: Phase) -> list[Made]:
+        """What the hook makers of *phase* have to say under this plan."""
+        made = (hook.make(self) for hook in self.world.hooks[phase.index])
+        return [one for one in made if one is not None]
+
+
+def _admits(plan: Plan) -> bool:
+    """Whether the access phases let everybody in, whatever Satisfy says: host and user are both always granted."""
+    if plan.access is not None or plan.dialect.access_in_core:
+        return False
+    return plan.access_checker.answer == OK and plan.access_checker_ex.answer == OK
+
+
+_LATER: Final[dict[str, Callable[[Plan], Any]]] = {
+    "core": lambda plan: plan.folder(CoreFolder),
+    "levels": lambda plan: merge_levels(plan.server_core.log_level, plan.core.log_level),
+    "locations": lambda plan: plan.world.locations(plan.server_rec),
+    "server_core": lambda plan: plan.server(CoreServer),
+    "satisfies": lambda plan: plan.provider("access", "satisfies"),
+    "admits": _admits,
+}

@@ -5,9 +5,11 @@ Manual: developer/request.html.  Every function gives httpd's answers: OK, DECLI
 
 from __future__ import annotations
 
+from typing import Any
+
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.config.model import SectionKind
-from whimbrel.http.url import Slashes, decode_path
+from whimbrel.http.url import NOT_PLAIN, Slashes, decode_path
 from whimbrel.registry.phases import (
     ACCESS_CHECKER,
     ACCESS_CHECKER_EX,
@@ -15,20 +17,12 @@ from whimbrel.registry.phases import (
     CHECK_USER_ID,
     DECLINED,
     DONE,
-    FIXUPS,
-    HANDLER,
-    HEADER_PARSER,
-    INSERT_FILTER,
-    MAP_TO_STORAGE,
     NOTE_AUTH_FAILURE,
     OK,
-    TRANSLATE_NAME,
-    TYPE_CHECKER,
     Answer,
     Phase,
-    Run,
 )
-from whimbrel.request.plan import Plan
+from whimbrel.request.plan import Hooks, Plan, Ready
 from whimbrel.request.record import Request
 from whimbrel.request.walk import directory_walk, file_walk, walk_location_and_if
 
@@ -36,46 +30,58 @@ from whimbrel.request.walk import directory_walk, file_walk, walk_location_and_i
 async def run_phase(r: Request, phase: Phase) -> Answer:
     """Run the hooks of *phase* that the request's plan has, until one ends it."""
     ready = r.plan.ready(phase)
+    return await run(r, ready) if ready.answer is None else ready.answer
+
+
+async def run(r: Request, ready: Ready, hooks: Hooks | None = None) -> Answer:
+    """Run the hooks of a phase that has no answer of its own; *hooks* are those that may have one, where the caller knows."""
+    if hooks is None:
+        hooks = ready.hooks if r.method_number else ready.usual
     if not ready.pure:
         r.files.outside = True
     if ready.client:
         r.files.client = True
-    first = phase.run is Run.FIRST
-    for hook, waits in ready.hooks:
-        answer: Answer = await hook(r) if waits else hook(r)  # type: ignore[misc, assignment]
-        if answer == DECLINED or (answer == OK and not first):
-            continue
-        if phase.run is not Run.VOID:
-            return answer
-    return DECLINED if first else OK
+    passes = ready.passes
+    for hook, waits in hooks:
+        answer: Any = hook(r)
+        if waits and answer.__class__ is not int and not isinstance(answer, int):
+            answer = await answer
+        if passes is not None and answer not in passes:
+            found: Answer = answer
+            return found
+    return DECLINED if passes is not None and OK not in passes else OK
 
 
 async def process(r: Request) -> Answer:
     """Everything between the head and the handler; OK when the handler may run."""
-    by_file = r.main is not None and r.filename is not None
-    if not by_file:
+    if r.main is None or r.filename is None:
         answer = await _translate(r)
         if answer != OK:
             return answer
-    r.plan = r.engine.world.root(r.server)
+    if r.plan.layers:
+        r.plan = r.engine.world.root(r.server)
     answer = await _map_to_storage(r)
     if answer not in (OK, DECLINED):
         return answer
     walk_location_and_if(r)
-    if r.main is None:
-        answer = await run_phase(r, HEADER_PARSER)
+    plan = r.plan
+    if r.main is None and plan.header_parser.answer is None:
+        answer = await run(r, plan.header_parser)
         if answer not in (OK, DECLINED):
             return answer
-    access = r.plan.access
-    answer = await (check_access(r) if access is None else access(r))
-    if answer != OK:
-        if answer == 401:
-            await run_phase(r, NOTE_AUTH_FAILURE)
-        return answer
-    answer = await run_phase(r, TYPE_CHECKER)
+        plan = r.plan
+    if not plan.admits or r.main is not None or r.prev is not None:
+        answer = await (check_access(r) if plan.access is None else plan.access(r))
+        if answer != OK:
+            if answer == 401:
+                await run_phase(r, NOTE_AUTH_FAILURE)
+            return answer
+        plan = r.plan
+    answer = await run(r, plan.type_checker)
     if answer != OK:
         return _config_error(r, answer, "find types")
-    return await run_phase(r, FIXUPS)
+    fixups = r.plan.fixups
+    return await run(r, fixups) if fixups.answer is None else fixups.answer
 
 
 async def _translate(r: Request) -> Answer:
@@ -83,13 +89,13 @@ async def _translate(r: Request) -> Answer:
     if answer != OK:
         return answer
     walk_location_and_if(r)
-    answer = await run_phase(r, TRANSLATE_NAME)
+    answer = await run(r, r.plan.translate_name)
     return _config_error(r, answer, "translate") if answer != OK else OK
 
 
 def decoded(r: Request) -> Answer:
     """Normalise and unescape the path of the URL; 400 and 404 as httpd gives them."""
-    if not r.uri:
+    if not r.uri or (NOT_PLAIN.search(r.uri) is None and r.uri[0] == "/"):
         return OK
     server, old = r.server_conf(CoreServer), not r.plan.dialect.merge_slashes
     core = r.conf(CoreFolder)
@@ -104,14 +110,16 @@ def decoded(r: Request) -> Answer:
 
 
 async def _map_to_storage(r: Request) -> Answer:
-    answer = await run_phase(r, MAP_TO_STORAGE)
+    ready = r.plan.map_to_storage
+    answer = ready.answer
+    if answer is None:
+        answer = await run(r, ready) if r.method_number or ready.usual else DECLINED
     if answer != DECLINED:
         return answer
     answer = directory_walk(r)
-    if answer != OK:
-        return answer
-    file_walk(r)
-    return OK
+    if answer == OK and r.plan.core.files:
+        file_walk(r)
+    return answer
 
 
 async def check_access(r: Request) -> Answer:
@@ -122,7 +130,7 @@ async def check_access(r: Request) -> Answer:
             return OK
     if r.plan.dialect.access_in_core:
         return await _check_access_22(r)
-    satisfies = r.plan.provider("access", "satisfies")
+    satisfies = r.plan.satisfies
     answer = await run_phase(r, ACCESS_CHECKER)
     either = satisfies is not None and satisfies(r) == "any"
     if either:
@@ -186,12 +194,14 @@ def _config_error(r: Request, answer: Answer, what: str) -> Answer:
 
 async def invoke_handler(r: Request) -> Answer:
     """Run the filters' set-up and the handler; 500 when no handler takes the request."""
-    await run_phase(r, INSERT_FILTER)
-    named = r.handler
-    if r.handler is None:
-        kind = r.content_type
-        r.handler = kind.split(";", 1)[0].strip() if kind else "default-handler"
-    answer = await run_phase(r, HANDLER)
+    if r.plan.insert_filter.answer is None:
+        await run(r, r.plan.insert_filter)
+    named, ready = r.handler, r.plan.handler
+    if named is None:
+        r.handler, hooks = ready.for_type(r.content_type)
+    else:
+        hooks = ready.named(named)
+    answer = await run(r, ready, hooks)
     if answer == DECLINED and named is not None and r.filename is not None:
         r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH01577")
     r.handler = named

@@ -10,7 +10,7 @@ from whimbrel.http.headers import Headers
 from whimbrel.records import dataclass, field
 from whimbrel.request.body import Part, RequestBody, Stream
 from whimbrel.request.files import FileView
-from whimbrel.request.log import LogLine
+from whimbrel.request.log import DEFAULT_LEVEL, LEVELS, LogLine
 
 if TYPE_CHECKING:
     from whimbrel.config.model import Server
@@ -51,7 +51,7 @@ class Request:
 
     __slots__ = (
         "allowed", "answers", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked",
-        "close", "connection", "content_encodings", "content_languages", "content_type", "context", "document_root", "engine", "env",
+        "close", "connection", "content_encodings", "content_languages", "content_type", "context", "document_root", "elsewhere", "engine", "env",
         "err_headers_out", "expecting_100", "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in",
         "headers_out", "hostname", "info", "keepalive_max", "log_id", "log_lines", "main", "method", "method_number", "mtime", "next",
         "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "remade", "server",
@@ -59,7 +59,9 @@ class Request:
         "walked",
     )
 
-    def __init__(self, engine: Engine, connection: Connection, server: Server, plan: Plan) -> None:
+    def __init__(
+        self, engine: Engine, connection: Connection, server: Server, plan: Plan, headers_in: Headers | None = None, files: FileView | None = None,
+    ) -> None:
         self.engine, self.connection, self.server, self.plan = engine, connection, server, plan
         self.head: Any = None                # the head as it was read (http.head.Head); None for sub-requests and redirects
         self.the_request: str | None = ""    # the request line; None where it could not be read
@@ -73,7 +75,7 @@ class Request:
         self.hostname: str | None = None     # from the target or Host, lower case, without port
         self.port = 0                        # the port of the target or Host, 0 for none
         self.proxy = False
-        self.headers_in = Headers()
+        self.headers_in = Headers() if headers_in is None else headers_in
         self.headers_out = Headers()
         self.err_headers_out = Headers()
         self.env: dict[str, str] = {}        # subprocess_env: SetEnv, SetEnvIf ...
@@ -112,10 +114,11 @@ class Request:
         self.main: Request | None = None
         self.prev: Request | None = None
         self.next: Request | None = None
-        self.files = FileView()
+        self.files = FileView() if files is None else files
         self.log_lines: list[LogLine] = []   # error-log lines written for this request, to repeat with a kept answer
         self.log_id = ""                     # given by the first of them
         self.walked: Any = None              # the section walk's own notes
+        self.elsewhere: str | None = None    # the path that no <Location> can be about
 
     def conf(self, kind: type[C]) -> C:
         """The merged per-directory record of *kind*, defaults filled in."""
@@ -162,7 +165,10 @@ class Request:
 
     def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "", source: str = "") -> None:
         """Write an error-log line about this request (see LogLine); *source* is looked up where it is not given."""
-        self.engine.log_request(self, LogLine(level, text, code, module, cause, source))
+        levels = self.plan.levels
+        limit = levels.get(module)
+        if LEVELS[level] <= (levels.get("", DEFAULT_LEVEL) if limit is None else limit):
+            self.engine.log_request(self, LogLine(level, text, code, module, cause, source))
 
 
 EMPTY_BODY = RequestBody(0)

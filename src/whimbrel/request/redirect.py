@@ -29,12 +29,11 @@ def set_target(r: Request, target: str) -> None:
 
 def _descendant(r: Request) -> Request:
     """A request that shares connection, server, head and file notes with *r*."""
-    new = Request(r.engine, r.connection, r.server, r.engine.world.root(r.server))
+    new = Request(r.engine, r.connection, r.server, r.engine.world.root(r.server), r.headers_in, r.files)
     new.the_request, new.method, new.method_number = r.the_request, r.method, r.method_number
     new.protocol, new.proto, new.assbackwards = r.protocol, r.proto, r.assbackwards
     new.header_only, new.hostname, new.time = r.header_only, r.hostname, r.time
-    new.headers_in, new.files, new.log_lines = r.headers_in, r.files, r.log_lines
-    new.body_in, new.main = r.body_in, r.main
+    new.body_in, new.main, new.log_lines = r.body_in, r.main, r.log_lines
     return new
 
 

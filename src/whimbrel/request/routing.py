@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
-from whimbrel.config.core import CoreServer
+from typing import TYPE_CHECKING, Final
+
 from whimbrel.config.hosts import matcher
 from whimbrel.http.asked import AskedHeaders
-from whimbrel.http.head import Head
+from whimbrel.http.head import Head, HeadError
 from whimbrel.registry.phases import OK, Answer
-from whimbrel.request.record import Request
+from whimbrel.request.record import Connection, Request
+
+if TYPE_CHECKING:
+    from whimbrel.request.engine import Engine
+
+HTTP_0_9: Final = (0, 9)
+MOST_NAMES: Final = 1024  # names of hosts whose servers are remembered
 
 
-def place_request(r: Request, head: Head) -> Answer:
-    """Fill *r* from *head* and give it its server; OK, or the status to refuse it with."""
-    engine = r.engine
-    r.head = head
-    r.the_request = head.line
-    r.method = head.method or "-"
-    r.method_number = engine.methods.number(r.method)
-    r.header_only = r.method == "HEAD"
+def received(engine: Engine, connection: Connection, head: Head) -> tuple[Request, Answer]:
+    """The request that *head* is, with its server; and OK, or the status to refuse it with."""
+    world, url = engine.world, head.url
+    key = (connection.local_ip, connection.local_port, head.hostname)
+    plan = world.placed.get(key) if head.error is None and head.hostname else None
+    r = Request(engine, connection, engine.main, plan or world.root(engine.main), AskedHeaders(head.headers))
+    r.time = engine.runtime.now()
+    r.head, r.the_request = head, head.line
+    if head.method != "GET":
+        r.method = head.method or "-"
+        r.method_number = engine.methods.number(r.method)
+        r.header_only = r.method == "HEAD"
     r.protocol, r.proto = head.protocol, head.version
-    r.assbackwards = head.version == (0, 9)
+    r.assbackwards = head.version == HTTP_0_9
     r.unparsed_uri, r.uri, r.args = head.target, head.uri, head.query
-    r.headers_in, r.hostname, r.port = AskedHeaders(head.headers), head.hostname, head.port
+    r.hostname, r.port = head.hostname, head.port
     r.expecting_100 = head.expect_continue
     r.close = head.close or head.error is not None
-    _choose_server(r, head)
-    r.plan = engine.world.root(r.server)
+    if plan is None:
+        _choose_server(r, head)
+        r.plan = world.root(r.server)
+        if r.hostname and head.error is None:
+            if len(world.placed) >= MOST_NAMES:
+                world.placed.clear()
+            world.placed[key] = r.plan
+    else:
+        r.server = plan.server_rec
     for reason in head.notes:
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
-    if head.error is None:
-        return _foreign_scheme(r, head) or _strictly_named(r)
-    for reason in head.error.reasons:
+    if head.error is not None:
+        return r, _refused(r, head.error)
+    answer = OK if url is None else _foreign_scheme(r, head)
+    return r, answer or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
+
+
+def _refused(r: Request, error: HeadError) -> Answer:
+    """Log what is wrong with a head; the status to answer with."""
+    for reason in error.reasons:
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
-    if head.error.notes:
-        r.notes["error-notes"] = head.error.notes
+    if error.notes:
+        r.notes["error-notes"] = error.notes
     r.outside()
-    return head.error.status
+    return error.status
 
 
 def _choose_server(r: Request, head: Head) -> None:
@@ -67,8 +91,8 @@ def _foreign_scheme(r: Request, head: Head) -> Answer:
 
 
 def _strictly_named(r: Request) -> Answer:
-    """StrictHostCheck: a host name that no server here has is refused."""
-    if not r.server_conf(CoreServer).strict_host_check or r.hostname is None:
+    """StrictHostCheck On: a host name that no server here has is refused."""
+    if r.hostname is None:
         return OK
     host = r.hostname.lower()
     own = (r.server.name, *r.server.names)

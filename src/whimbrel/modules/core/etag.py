@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder
 
 if TYPE_CHECKING:
-    from whimbrel.request.record import Request
+    from whimbrel.dialect import Dialect
+from whimbrel.request.record import Request
 
 MICROSECONDS = 1_000_000
 
@@ -19,7 +20,7 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
 
     A file that was changed within the last second may change again unseen: its tag is weak, and the answer can't be kept.
     """
-    bits = r.conf(CoreFolder).etag.value or _default(r)
+    bits = r.conf(CoreFolder).etag.value or default_bits(r.plan.dialect)
     if bits == ETAG_NONE or "no-etag" in r.notes:
         return None
     if bits & ETAG_DIGEST and read is not None:
@@ -42,8 +43,9 @@ def _with_list(r: Request, tag: str) -> str:
     return f"{weak}{tag[:-1]};{variants.removeprefix('W/')[1:-1]}{end}"
 
 
-def _default(r: Request) -> int:
-    return ETAG_MTIME | ETAG_SIZE | (ETAG_INODE if r.plan.dialect.etag_inode else 0)
+def default_bits(dialect: Dialect) -> int:
+    """What goes into a tag where FileETag says nothing."""
+    return ETAG_MTIME | ETAG_SIZE | (ETAG_INODE if dialect.etag_inode else 0)
 
 
 def _parts(bits: int, info: os.stat_result, mtime: int) -> list[str]:

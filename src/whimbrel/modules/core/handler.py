@@ -6,14 +6,16 @@ Messages, levels and answers are those of httpd's default handler.  Manual: hand
 from __future__ import annotations
 
 import os
-from stat import S_ISCHR, S_ISDIR, S_ISREG
+from collections.abc import Awaitable, Callable
+from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import ETAG_DIGEST, CoreFolder, CoreServer
 from whimbrel.expr.errors import EvalError
-from whimbrel.http.conditional import Condition, meets_conditions
+from whimbrel.http.conditional import CONDITIONS, Condition, meets_conditions
 from whimbrel.http.dates import format_http
-from whimbrel.modules.core.etag import MICROSECONDS, make_etag
+from whimbrel.http.headers import Headers
+from whimbrel.modules.core.etag import MICROSECONDS, default_bits, make_etag
 from whimbrel.modules.core.methods import DELIVERED, options
 from whimbrel.octets import raw
 from whimbrel.registry.methods import INVALID
@@ -21,6 +23,7 @@ from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.body import FilePart
 from whimbrel.request.expressions import Template
+from whimbrel.request.files import KIND, Content
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -37,6 +40,9 @@ _GET, _POST, _OPTIONS = 0, 2, 5
 def make_translate(scope: Scope) -> Made:
     """Document root and path make the file name; ServerPath is left out of it."""
     old = not scope.dialect.ah_codes
+    root = scope.server(CoreServer).document_root
+    within = root.rstrip("/") if root else ""  # where a path that says what it means is simply put behind it
+    room = PATH_MAX - SPARE - len(root or "")
 
     def translate(r: Request) -> Answer:
         if r.proxy:
@@ -46,10 +52,13 @@ def make_translate(scope: Scope) -> Made:
             text = f"Invalid URI in request {r.the_request}" if old else f"Invalid URI in request '{uri}' {r.the_request}"
             r.log("error", text, code="AH00126")
             return 400
-        root = r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
+        if within and not r.server.path and "//" not in uri and "/." not in uri and len(uri) < room and uri[0] == "/":
+            r.filename = r.canonical_filename = within + uri
+            return OK
+        base = root or f"{r.engine.configuration.root}/htdocs"
         path = _below(uri, r.server.path)
-        long = len(root) + len(path.lstrip("/")) + SPARE > PATH_MAX
-        name = None if long else joined(root, path)
+        long = len(base) + len(path.lstrip("/")) + SPARE > PATH_MAX
+        name = None if long else joined(base, path)
         if name is None:
             r.log("error", f"Cannot map {r.the_request} to file", code="AH00127", cause="(36)File name too long" if long else "")
             return 403
@@ -148,15 +157,25 @@ def make_default_handler(scope: Scope) -> Made:
     if limit < 0:
         limit = DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
-    async def default_handler(r: Request) -> Answer:
+    style = _style(scope)
+
+    def default_handler(r: Request) -> Answer | Awaitable[Answer]:
         if r.handler in guarded and r.info is not None:
             r.log("error", f"handler {r.handler} has no behaviour here, {r.filename} is not sent")
             return 500
         r.allowed |= DELIVERED
+        if r.body_in.length != 0 or r.body_in.failure is not None:
+            return after_body(r)
+        return answer(r) if r.method_number else deliver(r, missing, style)
+
+    async def after_body(r: Request) -> Answer:
         if not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None:
             await r.body_in.discard(limit)
+        return answer(r)
+
+    def answer(r: Request) -> Answer:
         if r.method_number in (_GET, _POST):
-            return deliver(r, missing)
+            return deliver(r, missing, style)
         if r.method_number == _OPTIONS:
             return options(r)
         if r.method_number == INVALID:
@@ -175,20 +194,52 @@ def _log_invalid(r: Request) -> None:
         r.log("error", f"Invalid method in request {line}", code="AH00135")
 
 
-def deliver(r: Request, missing: str) -> Answer:
+Style = tuple[int, bool]
+
+
+def _style(scope: Scope) -> Style | None:
+    """What decides about the fields that tell of a file, FileETag and MaxRanges; None where they depend on its bytes."""
+    conf = scope.folder(CoreFolder)
+    bits = conf.etag.value or default_bits(scope.dialect)
+    return None if conf.content_md5 or bits & ETAG_DIGEST else (bits, conf.max_ranges == 0)
+
+
+def deliver(r: Request, missing: str, style: Style | None) -> Answer:
     """The file of *r* as its answer; *missing* is the level at which a file that isn't there is logged."""
     info = r.info
     if info is None:
         beyond = (r.path_info or "") if r.plan.dialect.ah_codes else ""  # 2.2 names the file alone
         r.log(missing, f"File does not exist: {r.filename}{beyond}", code="AH00128")
         return 404
-    if S_ISDIR(info.st_mode):
+    if info.st_mode & KIND == S_IFDIR:
         r.log(missing, f"Attempt to serve directory: {r.filename}", code="AH00129")
         return 404
     if r.path_info and r.used_path_info != 1:
         r.log(missing, f"File does not exist: {r.filename}{r.path_info}", code="AH00130")
         return 404
+    if style is not None and r.mtime is None and r.vlist_validator is None and "no-etag" not in r.notes:
+        known = r.engine.contents.get(r.filename or "", info)
+        if known is not None and r.time * MICROSECONDS - known.modified > MICROSECONDS:
+            return _send_known(r, known, style)
     return _send(r)
+
+
+def _send_known(r: Request, known: Content, style: Style) -> Answer:
+    """A file that was read before and is as it was; it is old enough for a strong tag."""
+    r.mtime = known.modified
+    fields = known.fields.get(style)
+    if fields is None:
+        before, r.headers_out = r.headers_out, Headers()
+        _set_fields(r, len(known.data), None)
+        fields = known.fields[style] = r.headers_out.entries()
+        r.headers_out = before
+    r.headers_out.lay(fields)
+    status = _met(r, fields["etag"][1] if "etag" in fields else None)
+    if status == 200:
+        r.body.append(known.data)
+    else:
+        r.status = status
+    return OK
 
 
 def _send(r: Request) -> Answer:
@@ -210,8 +261,11 @@ def _send(r: Request) -> Answer:
     if info.st_size > IN_MEMORY:
         r.body.append(part)
         return OK
-    r.body.append(part.read())
+    data = part.read()
+    r.body.append(data)
     os.close(handle)
+    if len(data) == info.st_size and S_ISREG(info.st_mode):
+        r.engine.contents.put(r.filename or "", info, data, r.time)
     return OK
 
 
@@ -241,21 +295,32 @@ def _describe(r: Request, part: FilePart) -> int:
     mtime = r.info.st_mtime_ns // 1000
     if r.mtime is None or r.mtime < mtime:
         r.mtime = mtime
-    out = r.headers_out
-    set_last_modified(r)
-    tag = make_etag(r, part.read)
-    if tag is not None:
-        out.set("ETag", tag)
-    out.set("Accept-Ranges", "none" if conf.max_ranges == 0 else "bytes")
-    out.set("Content-Length", str(part.length))
+    tag = _set_fields(r, part.length, part.read)
     if conf.content_md5:
         import base64  # these take their time, and few sites need them
         import hashlib
 
-        out.set("Content-MD5", base64.b64encode(hashlib.md5(part.read(), usedforsecurity=False).digest()).decode())
-    old = not r.plan.dialect.ah_codes
-    if r.no_local_copy:
+        r.headers_out.set("Content-MD5", base64.b64encode(hashlib.md5(part.read(), usedforsecurity=False).digest()).decode())
+    return _met(r, tag)
+
+
+def _set_fields(r: Request, length: int, read: Callable[[], bytes] | None) -> str | None:
+    """The fields that any file has; its tag."""
+    out = r.headers_out
+    set_last_modified(r)
+    tag = make_etag(r, read)
+    if tag is not None:
+        out.set("ETag", tag)
+    out.set("Accept-Ranges", "none" if r.conf(CoreFolder).max_ranges == 0 else "bytes")
+    out.set("Content-Length", str(length))
+    return tag
+
+
+def _met(r: Request, tag: str | None) -> int:
+    """The status that the request's conditions give."""
+    if r.no_local_copy or r.headers_in.none_of(CONDITIONS):
         return 200
+    old = not r.plan.dialect.ah_codes
     met = meets_conditions(r.method, r.headers_in, tag, (r.mtime or 0) // MICROSECONDS, int(r.time), r.status, version22=old)
     return 200 if met is Condition.OK else 304 if met is Condition.NOT_MODIFIED else 412
 

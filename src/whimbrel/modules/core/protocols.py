@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HTTP1 = "http/1.1"
 SWITCHED = "switched-to"
+_UPGRADE = frozenset(("upgrade",))
 _OPTIONS = list(NAMES).index("OPTIONS")
 
 
@@ -47,7 +48,7 @@ def make_upgrade(scope: Scope) -> Made | None:
     def upgrade(r: Request) -> Answer:
         if r.proto >= (2, 0):
             return DECLINED
-        asked = r.headers_in.get("Upgrade")
+        asked = None if r.headers_in.none_of(_UPGRADE) else r.headers_in.get("Upgrade")
         if asked:
             return _switched(r, asked)
         if names and not r.connection.served:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path, unnamed
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
 from whimbrel.records import replace
 from whimbrel.registry.module import Made, Reads, Scope
@@ -94,7 +94,7 @@ def _container(op: str, checks: list[Check]) -> Check:
         return Check(_waiting(checks, join, final), reads, True)
     functions: list[Any] = [check.fn for check in checks]
     if len(functions) == 1:
-        return Check(functions[0], reads)
+        return Check(functions[0], reads, result=checks[0].result)
 
     def decide(r: Request) -> int:
         result = NEUTRAL
@@ -155,8 +155,12 @@ def make_after(scope: Scope) -> Made:
 def _make(scope: Scope, *, after: bool) -> Made:
     record, kind, loud = scope.folder(AuthzCoreSettings), auth_type(scope), _is_loud(scope)
     if record.section is None:
+        if unnamed(scope) and not loud:
+            return Made(lambda r: OK, Reads.NOTHING, answer=OK)
         return Made(lambda r: _no_directives(r, kind(r), loud))
     check = compile_rule(record.section, scope, loud)
+    if check.result == GRANTED:
+        return Made(lambda r: OK, check.reads, answer=OK)
     fn: Any = check.fn
     denied = _after(kind, record.forbidden) if after else _before
 

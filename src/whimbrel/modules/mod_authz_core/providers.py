@@ -54,7 +54,7 @@ def parse_all(_cmd: Command, args: str) -> bool:
 def make_all(_scope: Scope, _args: str, granted: bool) -> Check:
     """Everybody or nobody."""
     result = GRANTED if granted else DENIED
-    return Check(lambda r: result, Reads.NOTHING)
+    return Check(lambda r: result, Reads.NOTHING, result=result)
 
 
 def make_env(_scope: Scope, args: str, _parsed: Any) -> Check:

@@ -10,7 +10,22 @@ from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
-from whimbrel.modules.mod_log_config.items import ItemFn, ItemKind, common_bytes, cookie, field_in, field_out, remote_host, request_time
+from whimbrel.http.url import LOG_CHARS
+from whimbrel.lazily import pattern
+from whimbrel.modules.mod_log_config.items import (
+    ItemFn,
+    ItemKind,
+    common_bytes,
+    cookie,
+    field_in,
+    field_out,
+    nothing,
+    remote_host,
+    remote_user,
+    request_line,
+    request_time,
+    status,
+)
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
 
@@ -19,8 +34,8 @@ if TYPE_CHECKING:
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-_FIELD = re.compile(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
-_HEAD = re.compile(r"[!<>]|\d+|\{[^}]*\}")
+_FIELD = pattern(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
+_HEAD = pattern(r"[!<>]|\d+|\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,22 +200,42 @@ def _body_bytes(view: Any) -> str:
     return str(count) if count else "-"
 
 
-def _step(item: Piece) -> tuple[Piece, ItemFn | None, str, bool]:
-    """A piece of a line as it is made: with its function, where that has nothing more to ask."""
-    if isinstance(item, str) or item.statuses or (item.fn is request_time and not item.argument):
-        return item, None, "", False
-    return item, item.fn, item.argument, item.original
+def _user(view: Any) -> str:
+    """%u."""
+    return "-" if view.user is None else remote_user(view, "") or "-"
+
+
+def _request(view: Any) -> str:
+    """%r."""
+    line: str | None = view.the_request
+    if line is not None and "@" not in line and LOG_CHARS.search(line) is None:
+        return line
+    shown = request_line(view, "")
+    return "-" if shown is None else shown
+
+
+def _status(view: Any) -> str:
+    """%s."""
+    return str(view.status) if view.status > 0 else "-"
 
 
 class LogWriter:
     """One access log of a server: where its lines go, and how they are made."""
 
-    __slots__ = ("_second", "_steps", "condition", "items", "sink")
+    __slots__ = ("_second", "_slots", "_template", "condition", "items", "sink")
 
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
         self._second = SecondText()
-        self._steps = tuple(_step(item) for item in items)
+        self._template, slots = "", []
+        for item in items:
+            if isinstance(item, str) or (item.fn is nothing and not item.statuses):
+                self._template += (item if isinstance(item, str) else "-").replace("%", "%%")
+            else:
+                self._template += "%s"
+                slots.append(self._whole(item))
+        self._template += "\n"
+        self._slots = tuple(slots)
 
     @property
     def fields(self) -> frozenset[str]:
@@ -219,15 +254,10 @@ class LogWriter:
 
     def line(self, r: Any) -> bytes:
         """The line for a request whose answer is out, with its end."""
+        if r.prev is None and r.next is None:
+            return (self._template % tuple([slot(r) for slot in self._slots])).encode("latin-1")
         original, final = first_request(r), last_request(r)
-        out = []
-        for item, fn, argument, of_original in self._steps:
-            if fn is None:
-                out.append(item if isinstance(item, str) else self._piece(item, original, final))
-            else:
-                found = fn(original if of_original else final, argument)
-                out.append("-" if found is None else found)
-        return f"{''.join(out)}\n".encode("latin-1")
+        return ("".join([self._piece(item, original, final) for item in self.items]) + "\n").encode("latin-1")
 
     def _piece(self, item: Piece, original: Any, final: Any) -> str:
         if isinstance(item, str):
@@ -251,6 +281,13 @@ class LogWriter:
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
         return _filler(template + "\n", tuple(slots)), steady
+
+    def _whole(self, item: LogItem) -> Slot:
+        """What an item says of a request that is both the original and the final one."""
+        if item.statuses:
+            return lambda r: item.text(r, r)
+        quick: dict[ItemFn, Slot] = {remote_user: _user, request_line: _request, status: _status}
+        return quick[item.fn] if item.fn in quick else self._slot(item)
 
     def _slot(self, item: LogItem) -> Slot:
         """The function that fills one slot; the frequent items have quick ones."""
