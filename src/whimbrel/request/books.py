@@ -14,7 +14,7 @@ from whimbrel.http.head import Head, HeadLimits
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.kept import Kept, moves_unseen
-from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Key, RawHead
+from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Key, Near, RawHead, Told
 from whimbrel.request.record import Connection, Request
 
 MAX_BODY: Final = 512 * 1024
@@ -24,6 +24,7 @@ MAX_ENTRIES: Final = 4096
 MAX_LINES: Final = 4096               # request lines whose fields are known
 MAX_FIELDS: Final = 32                # fields that one request line's answers may depend on
 MAX_SETS: Final = 64                  # different sets of such fields
+NOTHING: Final = (None, None)
 SETTLED: Final = 1_000_000_000  # nanoseconds: a file changed within the last second may change again unseen
 
 
@@ -72,10 +73,11 @@ class Book:
     """The kept answers for one address; bounded in number and bytes.
 
     Of each level there are two generations: what was asked since the last change of generation survives the next.  `exact` is the young one of the
-    first level; a head gets there when its bytes come a second time, so that clients whose heads all differ push nothing out.
+    first level; a head gets there when its bytes come a second time, so that clients whose heads all differ push nothing out.  *near* is a line that
+    `find` has just met for the first time, which is worth nothing, and the key of its head.
     """
 
-    __slots__ = ("_bytes", "_exact_bytes", "_lines", "_old", "_old_exact", "_seen", "_sets", "_young", "exact")
+    __slots__ = ("_bytes", "_exact_bytes", "_lines", "_old", "_old_exact", "_seen", "_sets", "_young", "exact", "near")
 
     def __init__(self) -> None:
         self.exact: dict[bytes, Kept] = {}
@@ -91,47 +93,60 @@ class Book:
         self._lines: dict[bytes, FieldSet] = {}
         self._seen: set[int] = set()
         self._bytes = self._exact_bytes = 0
+        self.near: tuple[bytes, Key] | None = None
 
     def look(self, connection: Connection, raw: bytes, limits: HeadLimits, turn: int, spare: int = 0) -> tuple[Kept | None, RawHead | None]:
         """The kept answer for the bytes of a head, if there is one that holds, and the head where it is not the same to the byte.
 
-        *limits* are those for heads; *spare* lines of the bytes are none that the client has sent.  *turn*: see `Kept.valid`.
+        *spare* lines of the bytes are none that the client has sent; for the others see `find`.
+        """
+        kept, told = self.find(connection, raw, limits, turn, spare)
+        return kept, None if told is None else RawHead(raw, told)
+
+    def find(self, connection: Connection, raw: bytes, limits: HeadLimits, turn: int, spare: int = 0) -> tuple[Kept | None, Told | None]:
+        """`look` with the lines that access logs tell in the place of the head.
+
+        *limits* are those for heads; *turn*: see `Kept.valid`.
         """
         kept = self.exact.get(raw)
-        if kept is None:
+        if kept is None and self._old_exact:
             kept = self._old_exact.get(raw)
             if kept is not None:
                 self._put_exact(raw, kept)
         if kept is not None and kept.valid(connection, turn):
             return kept, None
         if len(raw) > limits.plain:
-            return None, None
-        head = RawHead(raw)
-        if 0 < limits.fields < len(head.lines) - 3 - spare:
-            return None, None
-        kept = self.find_alike(connection, head)
-        return (kept, head) if kept is not None and kept.valid(connection, turn) else (None, None)
-
-    def find_alike(self, connection: Connection, head: RawHead) -> Kept | None:
-        """The kept answer for a head that differs from an earlier one in nothing that mattered; the caller asks whether it still holds."""
-        fields = self._lines.get(head.lines[0])
-        key = fields.key(head, connection.client_ip) if fields is not None else None
-        if key is None:
-            return None
+            return NOTHING
+        lines = raw.split(b"\r\n")
+        fields = self._lines.get(lines[0])
+        if fields is None or 0 < limits.fields < len(lines) - 3 - spare:
+            return NOTHING
+        sorted_lines = fields.sort(lines, connection.client_ip)
+        if sorted_lines is None:
+            return NOTHING
+        key, told = sorted_lines
+        self.near = (fields.latest, key) if fields.latest else None
         kept = self._young.get(key)
         if kept is None:
             kept = self._old.get(key)
             if kept is None:
-                return None
+                return NOTHING
             self._put(key, kept)
-        mark = hash(head.raw)
-        if mark in self._seen:
-            self._put_exact(head.raw, kept.for_head(head))
+        mark, seen = hash(raw), self._seen
+        if mark in seen:
+            self._put_exact(raw, kept.for_head(RawHead(raw, told)))
+        elif len(seen) < MAX_ENTRIES:
+            seen.add(mark)
         else:
-            if len(self._seen) >= MAX_ENTRIES:
-                self._seen.clear()
-            self._seen.add(mark)
-        return kept
+            self._seen = {mark}
+        return (kept, told) if (kept.hot == turn and connection.served < kept.limit) or kept.valid(connection, turn) else NOTHING
+
+    def nearly(self, connection: Connection, raw: bytes, near: Near, turn: int) -> Kept | None:
+        """What `find` gives for a head that is *near*, None where that has to be found out."""
+        kept = self._young.get(near.key)
+        if kept is None or not near.fits(raw):
+            return None
+        return kept if (kept.hot == turn and connection.served < kept.limit) or kept.valid(connection, turn) else None
 
     def put(self, kept: Kept, head: Head, bare: RawHead, asked: Any, told: frozenset[str]) -> None:
         """Keep an answer to *head*, whose bytes are *bare*.
@@ -148,7 +163,8 @@ class Book:
         """Under what other heads find the answer; None where they can't."""
         if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) > MAX_FIELDS or not plain(head):
             return None
-        line = bare.lines[0]
+        lines = bare.raw.split(b"\r\n")
+        line = lines[0]
         names = frozenset({*asked.asked, BY_CLIENT} if kept.client is not None else asked.asked)
         known = self._lines.get(line)
         if known is None or not names <= known.names or not told <= known.told:
@@ -162,7 +178,8 @@ class Book:
             if len(self._lines) >= MAX_LINES:
                 self._lines.clear()
             self._lines[line] = known
-        return known.key(bare, kept.request.connection.client_ip)
+        found = known.sort(lines, kept.request.connection.client_ip)
+        return None if found is None else found[0]
 
     def _put(self, key: Key, kept: Kept) -> None:
         self._bytes += kept.weight

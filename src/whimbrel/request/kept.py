@@ -19,7 +19,7 @@ from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.files import Dependency, mark, still_holds
 from whimbrel.request.log import LogLine
-from whimbrel.request.raw_head import RawHead
+from whimbrel.request.raw_head import RawHead, Told
 from whimbrel.request.record import Connection, Request
 
 if TYPE_CHECKING:
@@ -63,14 +63,15 @@ class Kept:
 
     *weight* is about what it takes in memory, in bytes.
 
-    *turn* and *adders* are the server's notes: in the turn of its loop with that number the answer has been found to hold, *data* are its bytes and
-    *adders* write its log lines for the client *line_client*.
+    The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes and
+    *adders* write its log lines for the client *line_client*.  In the turn *hot* that is so for heads that are not *head* to the byte, and whatever
+    the client; *adds* take the lines that `lines_for` gives.
     """
 
     __slots__ = (
-        "adders", "after", "before", "body", "checked", "client", "chunked", "close", "data", "date", "events", "file", "head", "head_size", "limit",
-        "line_client", "line_second", "lines", "logs", "moved", "moving", "notes", "payload", "recent", "recent_second", "remade", "request", "size",
-        "slot", "stamp", "steady", "turn", "weight", "writers",
+        "adders", "adds", "after", "before", "body", "checked", "client", "chunked", "close", "data", "date", "events", "file", "head", "head_size",
+        "hot", "limit", "line_client", "line_second", "lines", "logs", "moved", "moving", "notes", "payload", "recent", "recent_second", "remade",
+        "request", "size", "slot", "stamp", "steady", "turn", "weight", "writers",
     )
 
     def __init__(
@@ -98,13 +99,14 @@ class Kept:
         self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
         self.weight = len(body) + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
         self.steady = not self.events and file is None and self.remade is None
-        self.turn = self.checked = -1
+        self.turn = self.hot = self.checked = -2  # none: the turn of those who have no loop is -1
         self.date = self.data = self.moved = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
-        self.recent: dict[tuple[tuple[bytes, ...], str], tuple[tuple[LogSink, bytes], ...]] = {}
+        self.recent: dict[tuple[Told, str], tuple[bytes, ...]] = {}
         self.recent_second = 0
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
+        self.adds: tuple[Callable[[bytes], None], ...] = ()
 
     def valid(self, connection: Connection, turn: int) -> bool:
         """Whether it may answer a request on *connection*; files are looked at once in each *turn* of a server's loop (-1: always)."""
@@ -125,7 +127,7 @@ class Kept:
         """
         if self.remade is not None or self.file:
             return
-        self.head, bare.lines = bare, []
+        self.head = bare
         r: Any = self.request
         while r is not None:
             r.head, r.headers_in, r.body, r.walked, r.log_lines = None, bare, [], None, []
@@ -202,19 +204,22 @@ class Kept:
         made = object.__new__(Kept)
         for name in Kept.__slots__:
             setattr(made, name, getattr(self, name))
-        made.head, made.turn, made.line_second, made.recent = head, -1, 0, {}
+        made.head, made.turn, made.hot, made.line_second, made.recent = head, -2, -2, 0, {}
         return made
 
-    def lines_for(self, head: RawHead, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
-        """The access-log lines of one use by another head; of a *steady* answer.  The same client's are the same within one second."""
+    def lines_for(self, head: bytes, told: Told, connection: Connection, now: float) -> tuple[bytes, ...]:
+        """The lines of one use by another *head*, one for each of `writers`; of a *steady* answer.
+
+        *told* are its lines that they tell of: where these are the same, the same client's are the same within one second.
+        """
         second = int(now)
         if second != self.recent_second or len(self.recent) >= MAX_RECENT:
             self.recent, self.recent_second = {}, second
-        key = (head.logged, connection.client_ip)
+        key = (told, connection.client_ip)
         found = self.recent.get(key)
         if found is None:
-            view = KeptView(self, connection, now, head)
-            found = self.recent[key] = tuple((sink, line(view)) for sink, line in self.writers)
+            view = KeptView(self, connection, now, RawHead(head, told))
+            found = self.recent[key] = tuple([line(view) for _sink, line in self.writers])
         return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
@@ -259,8 +264,12 @@ def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log
     """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); the body has *count* bytes (-1: all);
     *more*: see Answer.sent."""
     if kept.steady and not connection.user_ip and not connection.notes:
-        for sink, line in kept.log_lines(connection, now) if head is None else kept.lines_for(head, connection, now):
-            runtime.write_log(sink, line)
+        if head is None:
+            for sink, line in kept.log_lines(connection, now):
+                runtime.write_log(sink, line)
+        else:
+            for (sink, _fill), line in zip(kept.writers, kept.lines_for(head.raw, head.logged, connection, now), strict=True):
+                runtime.write_log(sink, line)
         return
     view = KeptView(kept, connection, now, head)
     if count >= 0:

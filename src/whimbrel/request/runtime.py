@@ -44,7 +44,7 @@ class Runtime(Protocol):
         """Append *data* (whole lines) to a log; never raises."""
 
     def log_adder(self, sink: LogSink) -> Callable[[bytes], None]:
-        """A quick way to append whole lines to a log to which something has just been written; good until the loop's turn is over."""
+        """A quick way to append whole lines to an open log, for turns of the loop in which something was written there before."""
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""

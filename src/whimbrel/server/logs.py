@@ -35,12 +35,11 @@ class Output:
         self.handle, self.pipe, self.hold = handle, pipe, hold
         self.blocked = False
         self._lines: list[bytes] = []
-        self._size = 0
+        self.add: Callable[[bytes], None] = self._lines.append  # keeps whole lines for the next `flush`
 
-    def add(self, data: bytes) -> None:
-        """Keep whole lines for the next `flush`."""
-        self._lines.append(data)
-        self._size += len(data)
+    @property
+    def _size(self) -> int:
+        return sum(map(len, self._lines))
 
     def flush(self, *, everything: bool = True) -> None:
         """Write what is due; what can't be written stays (`blocked`) for a time when *everything* is asked for, or too much waits.  Never raises."""
@@ -48,8 +47,7 @@ class Output:
             return
         pieces = grouped(self._lines, ATOMIC) if self.pipe else [b"".join(self._lines)]
         left = self._write(pieces)
-        self._lines, self.blocked = left, bool(left)
-        self._size = sum(map(len, left))
+        self._lines[:], self.blocked = left, bool(left)
 
     def finish(self, end: float) -> None:
         """The last `flush`: a program that reads slowly is given time until *end* (monotonic)."""
@@ -215,7 +213,7 @@ class Logs:
         self._due.append(output)
 
     def adder(self, sink: LogSink) -> Callable[[bytes], None]:
-        """A quick `write` for whole lines to one log, good until the end of the loop's turn in which something was written there."""
+        """A quick `write` for whole lines to one open log, for turns of the loop in which something was written there before."""
         known = self._by_id.get(id(sink))
         return (known[1] if known is not None else self._find(sink)).add
 

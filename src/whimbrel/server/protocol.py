@@ -21,7 +21,7 @@ from whimbrel.request.again import Again
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import RequestBody, of_bad_length
 from whimbrel.request.kept import Kept
-from whimbrel.request.raw_head import RawHead
+from whimbrel.request.raw_head import Key, Near, RawHead, Told
 from whimbrel.request.record import Connection
 from whimbrel.server.answering import WRITE_AHEAD, Answering, State
 from whimbrel.server.patience import ReadPress, press
@@ -42,7 +42,8 @@ class HttpProtocol(Answering):
     """See the module."""
 
     __slots__ = (
-        "_body", "_book", "_buffer", "_discarded", "_exact", "_expects", "_got", "_head", "_parser", "_press", "_reading", "_seen", "_spoiled",
+        "_body", "_book", "_buffer", "_discarded", "_exact", "_expects", "_got", "_head", "_last", "_near",
+        "_parser", "_press", "_reading", "_seen", "_spoiled",
     )
 
     def __init__(self, service: Service) -> None:
@@ -55,6 +56,8 @@ class HttpProtocol(Answering):
         self._head: Head | None = None
         self._body: RequestBody | None = None
         self._parser: ChunkedBody | LengthBody | None = None
+        self._last: Key = ()
+        self._near: Near | None = None
 
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -149,35 +152,81 @@ class HttpProtocol(Answering):
         if kept.close:
             self._end()
 
-    def _remember(self, kept: Kept) -> None:
+    def _remember(self, kept: Kept, *, alike: bool) -> None:
         """Let *kept* be used without further questions until the end of this turn of the loop, where all its uses have the same bytes and lines.
 
-        What changes on disk meanwhile is seen by the next turn: a fraction of a millisecond later.
+        What changes on disk meanwhile is seen by the next turn: a fraction of a millisecond later.  *alike*: it was used for a head that is not its
+        own to the byte.
         """
         service, connection = self.service, self.connection
-        if kept.steady and kept.slot is None and not connection.user_ip and not connection.notes:
-            adder = service.engine.runtime.log_adder
-            kept.adders = tuple((adder(sink), line) for sink, line in kept.lines)
+        if not kept.steady or kept.slot is not None or connection.user_ip or connection.notes:
+            return
+        if not kept.adds:
+            kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
+        if not alike:
+            self._exact = self._book.exact
+            kept.adders = tuple([(add, line) for add, (_sink, line) in zip(kept.adds, kept.lines, strict=True)])
             kept.line_client = connection.client_ip
             kept.turn = service.turn
+        elif kept.client is None:
+            kept.hot = service.turn
 
     def _quick(self, data: bytes) -> int:
         """Answer what was kept for the heads at the front of *data*; how many bytes of it are done."""
         service, connection = self.service, self.connection
         if service.draining or (self._manners.announces and not connection.served):
             return 0
-        service.begin_turn()
-        engine, size = service.engine, len(data)
-        book, limits, turn = self._book, self._manners.limits, service.turn
-        done = 0
+        if not service.turning:
+            service.begin_turn()
+        near, told = self._near, None
+        kept = self._book.nearly(connection, data, near, service.turn) if near is not None else None
+        if kept is not None and near is not None:
+            told = near.told
+        else:
+            kept, told = self._find(data)  # most often there is one head and nothing else
+        if kept is None:
+            return self._several(data)
+        if kept.file:
+            return len(data) if self._once_more_a_file(kept, None if told is None else RawHead(data, told)) else 0
+        if told is not None and kept.hot == service.turn and not connection.user_ip and not connection.notes:
+            for add, line in zip(kept.adds, kept.lines_for(data, told, connection, service.now), strict=True):
+                add(line)
+            out = kept.data
+        else:
+            out = kept.wire(connection, service.date, service.now)
+            service.engine.repeated(kept, connection, None if told is None else RawHead(data, told))
+            self._remember(kept, alike=told is not None)
+        connection.served += 1
+        service.requests += 1
+        service.sent += kept.size
+        self.transport.write(out)
+        if not self._paused:
+            self.deadline = service.clock + self._manners.keep_alive
+        if kept.close:
+            self._end()
+        return len(data)
+
+    def _find(self, data: bytes) -> tuple[Kept | None, Told | None]:
+        """`Book.find`; where the answer is that of the last request, too, the line that differed may differ once more."""
+        book, limits = self._book, self._manners.limits
+        kept, told = book.find(self.connection, data, limits, self.service.turn)
+        if book.near is not None:
+            (line, key), book.near = book.near, None
+            if told is not None and self._last == key:
+                self._near = Near(data, line, key, told, limits.plain)
+            self._last = key
+        return kept, told
+
+    def _several(self, data: bytes) -> int:
+        """`_quick` where one head is not all there is."""
+        service, connection, book, done, closes = self.service, self.connection, self._book, 0, False
         out: list[bytes] = []
-        closes = False
-        while done < size and not closes:
+        while not closes:
             end = data.find(b"\r\n\r\n", done) + 4
-            if end < 4:
+            if end < 4 or end - done == len(data):
                 break
-            piece = data if end == size and not done else data[done:end]
-            kept, head = book.look(connection, piece, limits, turn)
+            piece = data[done:end]
+            kept, head = book.look(connection, piece, self._manners.limits, service.turn)
             if kept is None:
                 break
             if kept.file:
@@ -185,21 +234,19 @@ class HttpProtocol(Answering):
                     break  # what is there goes out first
                 return end if self._once_more_a_file(kept, head) else 0
             out.append(kept.wire(connection, service.date, service.now))
-            engine.repeated(kept, connection, head)
+            service.engine.repeated(kept, connection, head)
             connection.served += 1
             service.requests += 1
             service.sent += kept.size
             closes = kept.close
             done = end
         if out:
-            if kept is not None and len(out) == 1 and head is None:
-                self._remember(kept)
-            self.transport.write(out[0] if len(out) == 1 else b"".join(out))
+            self.transport.write(b"".join(out))
             if not self._paused:
                 self.deadline = service.clock + self._manners.keep_alive
             if closes:
                 self._end()
-                return size
+                return len(data)
         return done
 
     def _once_more_a_file(self, kept: Kept, head: RawHead | None) -> bool:

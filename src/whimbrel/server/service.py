@@ -78,7 +78,7 @@ class Service:
         self.accepted = self.requests = self.sent = 0
         self.duration = 0.0  # milliseconds that requests took which were more than the repetition of a kept answer
         self.clock = monotonic()
-        self.turn, self.now, self._turn_noted = 0, 0.0, False
+        self.turn, self.now, self.turning = 0, 0.0, False
         self.second = 0.0
         self.date = b""
         self._timer: asyncio.TimerHandle | None = None
@@ -99,9 +99,12 @@ class Service:
         return self.date if self.second - 1.0 <= now < self.second else self.renew_date(now)
 
     def begin_turn(self) -> None:
-        """Called where a turn of the loop does something that holds for the rest of it: `turn` is its number, `now` its time."""
-        if not self._turn_noted:
-            self._turn_noted = True
+        """Called where a turn of the loop does something that holds for the rest of it: `turn` is its number, `now` its time.
+
+        *turning* says that this has been done.
+        """
+        if not self.turning:
+            self.turning = True
             self.now = now = time()
             if not self.second - 1.0 <= now < self.second:
                 self.renew_date(now)
@@ -109,7 +112,7 @@ class Service:
 
     def _end_turn(self) -> None:
         self.turn += 1
-        self._turn_noted = False
+        self.turning = False
 
     def _period(self) -> float:
         shortest = 4.0

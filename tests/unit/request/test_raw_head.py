@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.request.raw_head import BY_CLIENT, FieldSet, RawHead
+from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Near, RawHead
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
 
 def key(head: bytes, *names: str, client: str = "1") -> object:
-    return FieldSet(frozenset(names)).key(RawHead(head), client)
+    found = FieldSet(frozenset(names)).sort(head.split(b"\r\n"), client)
+    return None if found is None else found[0]
 
 
 def test_fields_of_a_head() -> None:
@@ -35,3 +36,37 @@ def test_a_line_that_is_none_gives_no_key(line: bytes) -> None:
 def test_the_client_matters_where_an_answer_was_for_one() -> None:
     assert key(HEAD, client="1") == key(HEAD, client="2")
     assert key(HEAD, BY_CLIENT, client="1") != key(HEAD, BY_CLIENT, client="2")
+
+
+VALUES = [
+    b"", b" a=2", b"\t", b" caf\xe9", b" a=1\r", b" a=1\n", b" a\r\nRange: bytes=0-1", b" a\nRange: x", b" a\r\n b", b" \0", b" \x7f",
+    b" " + b"x" * 5000,
+    b" a\r\n\r\nGET /b HTTP/1.1\r\nHost: x", b": x", b" a\r\nContent-Length: 3",
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_head_that_is_near_has_the_key_that_reading_its_lines_gives(value: bytes) -> None:
+    fields = FieldSet(frozenset(["user-agent"]))
+    found = fields.sort(HEAD.split(b"\r\n"), "1")
+    assert found is not None
+    near = Near(HEAD, b"Cookie: a=1", *found, most=4096)
+    head = HEAD.replace(b" a=1", value)
+    alike = fields.sort(head.split(b"\r\n"), "1") if head.count(b"\r\n\r\n") == 1 and len(head) <= 4096 else None
+    assert near.fits(head) is (alike == found)
+
+
+@pytest.mark.parametrize("change", [
+    (b"GET /a", b"GET /b"), (b"Cookie", b"Cooki"), (b"Cookie", b"Range"), (b"me ", b"you"), (b"\r\n\r\n", b"\r\nVia: x\r\n\r\n"),
+    (b"\r\n\r\n", b"\r\n"),
+    (b"Cookie: a=1", b"Cookie : a=1"), (b"Host: x\r\n", b""), (b"\r\n\r\n", b"\r\n\r\nGET"),
+])
+def test_a_head_that_differs_elsewhere_is_not_near(change: tuple[bytes, bytes]) -> None:
+    assert not Near(HEAD, b"Cookie: a=1", (HEAD,), (), most=4096).fits(HEAD.replace(*change))
+    assert Near(HEAD, b"Cookie: a=1", (HEAD,), (), most=4096).fits(HEAD.replace(b"a=1", b""))
+
+
+def test_a_short_head_is_not_near_although_its_ends_overlap() -> None:
+    near = Near(b"GET / HTTP/1.1\r\nA:\r\n\r\n", b"A:", (b"",), (), most=4096)
+    assert near.fits(b"GET / HTTP/1.1\r\nA: 1\r\n\r\n")
+    assert not near.fits(b"GET / HTTP/1.1\r\nA:\r\n")

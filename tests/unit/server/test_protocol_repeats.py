@@ -1,0 +1,110 @@
+"""Kept answers on connections: heads that differ in one turn of the loop get the bytes and log lines of an engine that keeps nothing."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.performance.site import Loop, Wire
+from tests.unit.request.test_books import FIELDS, PATHS, engine
+from tests.unit.request.test_books import root as root
+
+from whimbrel.request.engine import Engine
+from whimbrel.server.protocol import HttpProtocol
+from whimbrel.server.service import Service
+from whimbrel.testing.standin import StandIn
+
+NOW = 1_790_000_000.5
+MODULES = ("whimbrel.server.service", "whimbrel.server.answering")
+VARIED = ("Cookie: a=#", "X-Trace: #", "User-Agent: Mozilla/#", "Cookie: theme=dark; a=#", "Via: 1.1 #")
+TURN = 12  # requests in one turn of the loop
+
+
+class Gathering(Wire):
+    """All that was written."""
+
+    def write(self, data: bytes) -> None:
+        self.out += bytes(data)
+
+
+class Site:
+    """A worker of one engine; `ask` sends bytes on a connection."""
+
+    def __init__(self, root: Path) -> None:
+        self.engine: Engine = engine(root)
+        runtime = self.engine.runtime
+        assert isinstance(runtime, StandIn)
+        self.runtime = runtime
+        runtime.now = lambda: NOW  # type: ignore[method-assign]
+        self.loop = Loop()
+        self.service = Service(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
+
+    def fail(self, problem: BaseException) -> None:
+        raise problem
+
+    def connect(self, port: int) -> tuple[HttpProtocol, Gathering]:
+        wire = Gathering(port)
+        wire._extra["sockname"] = ("127.0.0.1", 8080)
+        connection = HttpProtocol(self.service)
+        connection.connection_made(wire)
+        return connection, wire
+
+    def ask(self, at: tuple[HttpProtocol, Gathering], data: bytes) -> tuple[bytes, list[bytes]]:
+        """What is written, and the lines of the access log."""
+        connection, wire = at
+        self.runtime.logs.clear()
+        wire.out = b""
+        connection.data_received(data)
+        return wire.out, [line for name, lines in self.runtime.logs.items() if name.endswith("access_log") for line in lines]
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in MODULES:
+        monkeypatch.setattr(f"{module}.time", lambda: NOW)
+
+
+def fresh(site: Site, connection: HttpProtocol, data: bytes) -> tuple[bytes, list[bytes]]:
+    """The answer of an engine that has kept nothing, to as many earlier requests of the connection."""
+    site.engine.kept.clear()
+    at = site.connect(connection.connection.client_port)
+    at[0].connection.served = connection.connection.served
+    found = site.ask(at, data)
+    at[0].connection_lost(None)
+    site.loop.turn()
+    return found
+
+
+def heads(chance: random.Random) -> list[bytes]:
+    """Heads of one client: most of them differ in one value."""
+    path = chance.choice(PATHS)
+    common = [field for field in chance.sample(FIELDS, chance.randrange(4)) if field]
+    out = []
+    for number in range(TURN):
+        own = [chance.choice(VARIED).replace("#", str(number))]
+        other = chance.choice(FIELDS) if chance.random() < 0.2 else ""
+        where = chance.choice(PATHS) if chance.random() < 0.1 else path
+        lines = "".join(f"{line}\r\n" for line in (*common, *own, other) if line)
+        out.append(f"GET {where} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode("latin-1"))
+    if chance.random() < 0.3:
+        at = chance.randrange(TURN)
+        out[at] += out[at - 1]
+    return out
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) -> None:
+    chance, site, other = random.Random(seed), Site(root), Site(root)
+    quick = 0
+    for port in range(4000, 4020):
+        at = site.connect(port)
+        for data in heads(chance):
+            if at[0]._state.name != "READY":
+                break
+            expected = fresh(other, at[0], data)
+            assert site.ask(at, data) == expected, data
+            quick += at[0]._near is not None
+        if chance.random() < 0.5:
+            site.loop.turn()
+    assert quick > TURN
