@@ -41,11 +41,14 @@ class SourceFile:
     template: bool = False
     ignored: dict[int, frozenset[str]] | None = None
     statements: list[Statement] = field(default_factory=list, repr=False)
+    _newline: bytes = field(default=b"", repr=False)
 
     @property
     def newline(self) -> bytes:
         """The line end that the file uses."""
-        return b"\r\n" if b"\r\n" in self.document.bytes[:4096] else b"\n"
+        if not self._newline:
+            self._newline = b"\r\n" if b"\r\n" in self.document.bytes[:4096] else b"\n"
+        return self._newline
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +122,7 @@ class Statement:
 
     def after(self, lines: Iterable[str]) -> FileEdit:
         """Insert *lines* below it, indented as it is."""
-        missing = b"" if self.file.document.bytes[:self.node.end].endswith(b"\n") else self.file.newline
+        missing = b"" if self.file.document.bytes[self.node.end - 1:self.node.end] == b"\n" else self.file.newline
         return FileEdit(self.file.path, Edit(self.node.end, self.node.end, missing + self._block(lines)))
 
     def _block(self, lines: Iterable[str]) -> bytes:

@@ -7,7 +7,7 @@ knows.  What a witness runs through is worked out exactly.  Manual: sections.htm
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from whimbrel.config.model import SectionKind
@@ -16,7 +16,7 @@ from whimbrel.octets import text as as_text
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control.overrides import Override, admits_nothing, merged
 from whimbrel.upgrade.access_control.samples import of_regex, of_wildcards
-from whimbrel.upgrade.access_control.sections import Found, Unit, absolute
+from whimbrel.upgrade.access_control.sections import Found, Unit, absolute, ancestors
 from whimbrel.upgrade.estate import Estate, Statement
 
 _NEUTRAL: Final = "other"
@@ -127,7 +127,7 @@ class _Server:
         overrides: list[tuple[Unit, Override]] = []
         override: Override = None
         done = 0
-        for depth, here in enumerate(_ancestors(folder), 1):
+        for depth, here in enumerate(ancestors(folder), 1):
             while done < len(self.plain) and self.plain[done].components <= depth:
                 unit = self.plain[done]
                 if unit.matches(here):
@@ -159,17 +159,13 @@ class _Server:
         return Chain(tuple(u for u in found if u.lines), url or "", path, witness.sure, tuple((u, o) for u, o in overrides if u in self.speaking))
 
 
-def _ancestors(folder: str) -> Iterator[str]:
-    at = 0
-    while (at := folder.find("/", at) + 1) > 0:
-        yield folder[:at]
-
-
-def chains(estate: Estate, found: Found, bounds: Bounds | None = None) -> list[Chain]:
-    """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is."""
+def chains(estate: Estate, found: Found, bounds: Bounds | None = None, without: Container[Statement] = ()) -> list[Chain]:
+    """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is.  Servers in *without* are left out."""
     bounds = bounds or Bounds()
     best: dict[tuple[object, object], Chain] = {}
     for statement in [None, *found.servers]:
+        if statement is not None and statement in without:
+            continue
         server = _Server(estate, found, statement)
         for chain in _chains(server, bounds):
             known = best.get((chain.units, chain.overrides))

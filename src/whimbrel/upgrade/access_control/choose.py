@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
-from whimbrel.access.atoms import Opaque
-from whimbrel.access.decide import World, decide
-from whimbrel.access.decision import Counterexample, Decision, Space, Undecided, Verdict
+from whimbrel.access.decide import World
+from whimbrel.access.decision import Counterexample, Decision, Verdict
 from whimbrel.access.layers import Layer, Line
-from whimbrel.access.merged import Broken
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V22, V24
-from whimbrel.errors import ConfigError
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chains import Chain
+from whimbrel.upgrade.access_control.decided import Decisions
 from whimbrel.upgrade.access_control.overrides import Override, admits
-from whimbrel.upgrade.access_control.sections import Unit, is_new, lines_of
+from whimbrel.upgrade.access_control.sections import Unit, is_new
 from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_repeat, grouped, in_order, prefix_of
 from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
 
@@ -53,28 +52,28 @@ class Written:
 
 
 class Solver:
-    """One estate's chains, and the decisions about them."""
+    """One estate's chains, and the decisions about them.  *like*: sections of hosts that are like another one, which have no chains here."""
 
     def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
                  readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
-                 carried: bool = False) -> None:
-        self.fixed = frozenset(units) if carried else _carried(units, chains)
-        self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed], compat_first
+                 carried: bool = False, like: Mapping[Unit, Unit] | None = None) -> None:
+        like = like or {}
+        self.fixed = frozenset(units) if carried else _carried(units, chains, like)
+        self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed and unit not in like], compat_first
         self.chains = [chain for chain in chains if not self.fixed.intersection(chain.units)]
         self.nested: dict[Unit, list[Unit]] = {}
         for unit in units:
             if unit.outer is not None and unit.htaccess:
                 self.nested.setdefault(unit.outer, []).append(unit)
-        self.space = Space()
         self.old_modules = tuple(modules) if any("auth" in name for name in modules) else (*modules, *_USUAL)
-        self.old = World(modules=self.old_modules, root=root, readable=readable)
-        self.new = World(modules=_new_modules(modules), root=root, readable=readable, aliases=(native.ALIAS,))
+        self.decisions = Decisions(World(modules=self.old_modules, root=root, readable=readable),
+                                   World(modules=_new_modules(modules), root=root, readable=readable, aliases=(native.ALIAS,)))
         self.gone = GONE | ({"authbasicauthoritative"} if {"authn_default", "authn_default_module"} & set(self.old_modules) else frozenset())
-        self.lines = {unit: lines_of(unit.lines) for unit in units}
+        self.lines = {unit: unit.told for unit in units}
         self.kept = {unit: tuple(_kept(self.lines[unit], self.gone)) for unit in units}
         self.own = {unit: tuple(line for line in self.lines[unit] if line.name in CONTROL) for unit in units}
-        self._known: dict[tuple[str, tuple[Layer, ...]], Decision | None] = {}
         self._before: dict[Chain, Decision | None] = {}
+        self._proposed: dict[tuple[object, ...], tuple[Lines, ...]] = {}
         self.overrides = _overrides(chains)
         self.ends = self._ends()
         self._outer = {unit: list(dict.fromkeys(u for chain in ends for u in chain.units[:-1])) for unit, ends in self.ends.items()}
@@ -87,45 +86,36 @@ class Solver:
         """What 2.2 decides; None where that can't be said."""
         if chain not in self._before:
             if self._refused(chain, {}):
-                self._before[chain] = self._error("2.2")
+                self._before[chain] = self.decisions.error(V22.name)
             else:
-                self._before[chain] = self._decided(V22.name, tuple(unit.layer(self.lines[unit]) for unit in chain.units))
+                self._before[chain] = self.decisions.decided(V22.name, [self._layer_of(unit, self.lines[unit]) for unit in chain.units])
         return self._before[chain]
 
-    def after(self, chain: Chain, forms: dict[Unit, Form]) -> Decision | None:
+    def after(self, chain: Chain, forms: Mapping[Unit, Form]) -> Decision | None:
         """What 2.4 decides with *forms*; None where it doesn't start."""
         if self._refused(chain, forms):
-            return self._error("2.4")
-        return self._decided(V24.name, tuple(self._layer(*entry) for entry in in_order(chain, forms)))
+            return self.decisions.error(V24.name)
+        return self.decisions.decided(V24.name, [self._layer(*entry) for entry in in_order(chain, forms)])
 
     def _layer(self, unit: Unit, control: Lines, repeated: bool) -> Layer:
         if repeated:
-            return unit.layer(control)
-        return unit.layer(self.lines[unit] if unit in self.dead else self.kept[unit] + control)
+            return self._layer_of(unit, control)
+        return self._layer_of(unit, self.lines[unit] if unit in self.dead else self.kept[unit] + control)
+
+    def _layer_of(self, unit: Unit, lines: Lines) -> Layer:
+        return self.decisions.layer(unit.kind, unit.htaccess, lines)
 
     def _dead(self) -> Iterator[Unit]:
         """The .htaccess files, with all sections in them, that end every request with 500 under 2.2: they stay as they are."""
         for unit, overrides in self.overrides.items():
             parts = list(self._whole(unit))
-            layers = [part.layer(self.lines[part]) for part in parts]
-            decisions = [self._decided(V22.name, (layer,)) for layer in layers]
-            broken = any(d is not None and d.when[Verdict.ERROR] == self.space.true and _fails_alone(layer, self.old) for d, layer in
-                         zip(decisions, layers, strict=True))
+            broken = any(self._is_broken(self._layer_of(part, self.lines[part])) for part in parts)
             if broken or all(any(refused(self.lines[part], override) for part in parts) for override in overrides):
                 yield from parts
 
-    def _error(self, name: str) -> Decision:
-        return Decision(self.space, {Verdict.ERROR: self.space.true}, name)
-
-    def _decided(self, version: str, layers: tuple[Layer, ...]) -> Decision | None:
-        key = (version, layers)
-        if key not in self._known:
-            try:
-                found = decide(layers, V22 if version == V22.name else V24, self.old if version == V22.name else self.new, self.space)
-                self._known[key] = _with_errors(found)
-            except (ConfigError, Undecided):
-                self._known[key] = None
-        return self._known[key]
+    def _is_broken(self, layer: Layer) -> bool:
+        decision = self.decisions.decided(V22.name, [layer])
+        return decision is not None and decision.when[Verdict.ERROR] == self.decisions.space.true and self.decisions.fails_alone(layer)
 
     def _refused(self, chain: Chain, forms: Mapping[Unit, Form]) -> bool:
         """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
@@ -144,14 +134,14 @@ class Solver:
         ends: dict[Unit, list[Chain]] = {unit: [] for unit in self.units}
         for chain in self.chains:
             ends[chain.last].append(chain)
+        seen: set[tuple[Unit, ...]] = set()
         for chain in self.chains:
             for at, unit in enumerate(chain.units[:-1]):
                 found = ends[unit]
-                if not found or found[0].url == "(prefix)":
-                    units = chain.units[:at + 1]
-                    prefix = Chain(units, "(prefix)", chain.path, False, tuple((u, o) for u, o in chain.overrides if u in units))
-                    if all(prefix.units != known.units for known in found):
-                        found.append(prefix)
+                units = chain.units[:at + 1]
+                if (not found or found[0].url == "(prefix)") and units not in seen:
+                    seen.add(units)
+                    found.append(Chain(units, "(prefix)", chain.path, False, tuple((u, o) for u, o in chain.overrides if u in units)))
         return ends
 
     def ordered(self) -> list[Unit]:
@@ -210,14 +200,13 @@ class Solver:
         control = written.control
         if written.failing or unit in self.dead or any(is_new(line) for line in control) or not says(control, {"require"}):
             return written
-        now = {**forms, unit: written.form}
         for chain in self.ends[unit]:
-            texts = [self.kept[u] + now[u].control for u in chain.units]
+            texts = [self.kept[u] + (control if u is unit else forms[u].control) for u in chain.units]
             if any(is_new(line) for text in texts for line in text):
                 continue
-            old = self._decided(V22.name, tuple(u.layer(text) for u, text in zip(chain.units, texts, strict=True)))
+            old = self.decisions.decided(V22.name, [self._layer_of(u, text) for u, text in zip(chain.units, texts, strict=True)])
             before = self.before(chain)
-            if old is not None and before is not None and old.difference(before) is not None:
+            if old is not None and before is not None and self.decisions.difference(old, before) is not None:
                 return Written(Form(_contained(control), written.form.repeats), written.failing, written.possible)
         return written
 
@@ -265,9 +254,9 @@ class Solver:
 
     def _for_group(self, unit: Unit, holder: Unit | None, chains: list[Chain], form: Form | None, forms: dict[Unit, Form]) -> Form | None:
         """*form* as it is where it is right for *chains* too, else with what is right for them."""
-        if form is not None and not any(self.differs(chain, {**forms, unit: form})[0] for chain in chains):
+        if form is not None and self._right(unit, form, forms, chains):
             return form
-        made = (native.forms([self.lines[u] for u in chain.units], self._around([self.lines[u] for u in chain.units])) for chain in chains)
+        made = (self._forms(native.forms, [self.lines[u] for u in chain.units]) for chain in chains)
         for control in dict.fromkeys(lines for proposals in made for lines in proposals):
             for lines in (control, (*_NEUTRAL, *control)):
                 if form is None:
@@ -277,14 +266,21 @@ class Solver:
                     if holder is None or prefix is None or not self._admitted(holder, lines):
                         return None
                     candidate = Form(form.control, (*form.repeats, Repeat(holder, lines, prefix)))
-                if candidate is not None and not any(self.differs(chain, {**forms, unit: candidate})[0] for chain in chains):
+                if candidate is not None and self._right(unit, candidate, forms, chains):
                     return candidate
         return None
 
+    def _right(self, unit: Unit, form: Form, forms: dict[Unit, Form], chains: Iterable[Chain]) -> bool:
+        """Whether all *chains* decide as before."""
+        with _given(forms, unit, form):
+            return not any(self.differs(chain, forms)[0] for chain in chains)
+
     def _tested(self, unit: Unit, form: Form, forms: dict[Unit, Form], best: Written | None) -> Written | None:
         """*form* on all chains that end with the section; None where it is no better than *best*."""
-        forms = {**forms, unit: form}
-        written = Written(form)
+        with _given(forms, unit, form):
+            return self._judged(unit, Written(form), forms, best)
+
+    def _judged(self, unit: Unit, written: Written, forms: Mapping[Unit, Form], best: Written | None) -> Written | None:
         possible = 0
         for chain in self.ends[unit]:
             if not chain.sure:
@@ -298,14 +294,14 @@ class Solver:
                 return None
         return written
 
-    def differs(self, chain: Chain, forms: dict[Unit, Form]) -> tuple[bool, Counterexample | None]:
+    def differs(self, chain: Chain, forms: Mapping[Unit, Form]) -> tuple[bool, Counterexample | None]:
         """Whether the chain decides otherwise with *forms*, and a client who notices."""
         before, after = self.before(chain), self.after(chain, forms)
         if before is None:
             return False, None
         if after is None:
             return True, None
-        example = before.difference(after)
+        example = self.decisions.difference(before, after)
         return example is not None, example
 
     # proposals --------------------------------------------------------------------------------------
@@ -343,32 +339,55 @@ class Solver:
     def _native(self, unit: Unit, chains: list[list[Lines]], forms: dict[Unit, Form]) -> Iterator[Lines]:
         outer = {u for chain in self.ends[unit] for u in chain.units[:-1]}
         barrier = any(says(forms[u].control, RECORD | {"satisfy"}) for u in outer)
-        proposals = list(dict.fromkeys(lines for chain in chains for lines in native.forms(chain, self._around(chain))))
+        proposals = list(dict.fromkeys(lines for chain in chains for lines in self._forms(native.forms, chain)))
         yield from proposals
         if barrier:
             yield from ((*_NEUTRAL, *lines) for lines in proposals)
         if outer:
             alone = [self.lines[unit]]
             for word in ("And", "Or"):
-                for lines in list(native.forms(alone, self._around(chains[0])))[:3]:
+                for lines in self._forms(native.forms, alone, self._around(chains[0]))[:3]:
                     yield (Line("authmerging", word), *lines)
 
     def _compat(self, unit: Unit, chains: list[list[Lines]]) -> Iterator[Lines]:
         for chain in chains[:3]:
-            yield from compat.forms(chain, self._around(chain))
+            yield from self._forms(compat.forms, chain)
+
+    def _forms(self, make: Callable[[Sequence[Lines], native.Surroundings], Iterable[Lines]], chain: list[Lines],
+               around: native.Surroundings | None = None) -> tuple[Lines, ...]:
+        """What *make* proposes for a chain of these lines, worked out once for all that are alike."""
+        around = around or self._around(chain)
+        key = (make, around, *chain)
+        if key not in self._proposed:
+            self._proposed[key] = tuple(make(chain, around))
+        return self._proposed[key]
 
     def _around(self, chain: list[Lines]) -> native.Surroundings:
         return native.Surroundings(self.old_modules, any(says(lines, {"authgroupfile"}) for lines in chain),
                                    any(says(lines, {"authdbmgroupfile"}) for lines in chain))
 
 
-def _carried(units: Sequence[Unit], chains: Sequence[Chain]) -> frozenset[Unit]:
+@contextmanager
+def _given(forms: dict[Unit, Form], unit: Unit, form: Form) -> Iterator[None]:
+    """*forms* with that of one section for a while: a copy would cost as much as there are sections."""
+    known = forms.get(unit)
+    forms[unit] = form
+    try:
+        yield
+    finally:
+        if known is None:
+            del forms[unit]
+        else:
+            forms[unit] = known
+
+
+def _carried(units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit]) -> frozenset[Unit]:
     """The sections that are of 2.4 already, and all that meet them: what belongs together was carried together.
 
     Words of 2.4 in a text that is for the most part of 2.2 are words that 2.2 didn't know: they only count together with containers and branches.
     """
     carried = {unit for unit in units if unit.carried}
-    if len(carried) < sum(says(lines_of(unit.lines), RECORD | {"satisfy"}) for unit in units if unit not in carried):
+    if len(carried) < sum(says(unit.told, RECORD | {"satisfy"}) for unit in units if unit not in carried):
         return frozenset(unit for unit in carried if unit.surely_carried)
     before = -1
     while len(carried) != before:
@@ -376,24 +395,13 @@ def _carried(units: Sequence[Unit], chains: Sequence[Chain]) -> frozenset[Unit]:
         for chain in chains:
             if not carried.isdisjoint(chain.units):
                 carried.update(chain.units)
-    return frozenset(carried)
+    return frozenset(carried | {unit for unit, first in like.items() if first in carried})
 
 
 def _new_modules(modules: Sequence[str]) -> tuple[str, ...]:
     needed = ("authz_core", "authn_core", "access_compat", "authz_host", "authz_user", "authz_groupfile", "authz_owner", "authn_file", "auth_basic")
     names = [name.removesuffix("_module") for name in modules]
     return tuple(dict.fromkeys([*names, *needed]))
-
-
-def _fails_alone(layer: Layer, world: World) -> bool:
-    """Whether a .htaccess file with these lines can't be read."""
-    try:
-        world.settings(V22).merged((layer,))
-    except Broken:
-        return True
-    except ConfigError:
-        return False
-    return False
 
 
 def refused(lines: Iterable[Line], override: Override) -> bool:
@@ -465,16 +473,3 @@ def _weight(written: Written) -> tuple[int, int]:
 
 def _failures(found: dict[Unit, Written]) -> int:
     return sum(len(written.failing) for written in found.values())
-
-
-def _with_errors(decision: Decision) -> Decision:
-    """*decision* where the expression that can't be evaluated is what it is: 500 for those whom it alone would let in."""
-    mark = next((atom for atom in decision.atoms() if isinstance(atom, Opaque) and "/internal-server-error" in atom.text), None)
-    if mark is None:
-        return decision
-    space = decision.space
-    off = {verdict: space.fixed(function, {mark: False}) for verdict, function in decision.when.items()}
-    wrong = space.fixed(decision.when[Verdict.GRANTED], {mark: True}) & ~off[Verdict.GRANTED] if mark.user else space.false
-    when = {verdict: function & ~wrong for verdict, function in off.items()}
-    when[Verdict.ERROR] = when[Verdict.ERROR] | wrong
-    return _with_errors(Decision(space, when, decision.name))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
+from collections import ChainMap
 from collections.abc import Callable
 from typing import Final
 
 from whimbrel.access.decision import Counterexample
-from whimbrel.octets import raw
-from whimbrel.records import dataclass
+from whimbrel.records import dataclass, field
+from whimbrel.upgrade.access_control.alike import Likeness, Twin, is_there
 from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit
 from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
 from whimbrel.upgrade.access_control.sections import Found, Unit, absolute, find
-from whimbrel.upgrade.access_control.split import Form
+from whimbrel.upgrade.access_control.split import Form, Repeat
 from whimbrel.upgrade.access_control.states import said
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import FileEdit, Style
@@ -22,13 +22,19 @@ from whimbrel.upgrade.model import FileEdit, Style
 
 @dataclass(slots=True, eq=False)
 class Control:
-    """*written* says what each section becomes; sections that say nothing about access are not in it.  *bounds* says what wasn't tried."""
+    """*written* says what each section becomes; sections that say nothing about access are not in it.  *bounds* says what wasn't tried.
+
+    *twins* are by their sections; those of hosts that are like others have no chains of their own in *chains*.
+    """
 
     found: Found
     chains: list[Chain]
     solver: Solver
     written: dict[Unit, Written]
     bounds: Bounds
+    twins: dict[Unit, tuple[Unit, Twin]] = field(default_factory=dict)
+    _forms: dict[Unit, Form] = field(default_factory=dict)
+    _examples: dict[tuple[object, ...], Counterexample | None] = field(default_factory=dict)
 
     def edits(self, estate: Estate, unit: Unit, form: Form | None = None) -> tuple[FileEdit, ...]:
         """What makes the section's text say that, or *form*."""
@@ -36,11 +42,34 @@ class Control:
             return ()
         return of_unit(unit, form or self.written[unit].form, self.solver.kept[unit], self.solver.gone, also_22=estate.wishes.also_22)
 
+    def ends(self, unit: Unit) -> list[Chain]:
+        """The chains that end with the section."""
+        first, twin = self.twins.get(unit, (unit, None))
+        found = self.solver.ends[first]
+        return found if twin is None else [chain_of(twin, chain) for chain in found]
 
     def difference(self, unit: Unit, form: Form) -> Counterexample | None:
         """A client that *form* treats otherwise than 2.2 did."""
-        forms = {known: written.form for known, written in self.written.items()} | {unit: form}
-        return next((found for chain in self.solver.ends[unit] if (found := self.solver.differs(chain, forms)[1]) is not None), None)
+        first, twin = self.twins.get(unit, (unit, None))
+        key = (first, *twin.names) if twin is not None else (first,)
+        if key not in self._examples:
+            forms = ChainMap({unit: form}, self.forms)
+            self._examples[key] = next((found for chain in self.ends(unit) if (found := self.solver.differs(chain, forms)[1]) is not None), None)
+        return self._examples[key]
+
+    def shown(self, unit: Unit, cases: list[tuple[Chain, Counterexample | None]]) -> list[tuple[Chain, Counterexample | None]]:
+        """*cases* with clients of the section's own: those of a host that is like another one are the other's so far."""
+        twin = self.twins.get(unit, (unit, None))[1]
+        if twin is None or twin.same_names:
+            return cases
+        return [(chain, self.solver.differs(chain, self.forms)[1]) for chain, _ in cases]
+
+    @property
+    def forms(self) -> dict[Unit, Form]:
+        """What each section becomes."""
+        if not self._forms:
+            self._forms.update((known, written.form) for known, written in self.written.items())
+        return self._forms
 
     def alias(self) -> tuple[FileEdit, ...]:
         """The container that says what `native.BROKEN` means, where a section needs it: in front of the first section that does."""
@@ -54,6 +83,12 @@ class Control:
         return (first.before(text),) if first is not None else ()
 
 
+def chain_of(twin: Twin, chain: Chain) -> Chain:
+    """A chain of the first host as its twin has it."""
+    units = tuple(twin.units.get(unit, unit) for unit in chain.units)
+    return Chain(units, chain.url, twin.path(chain.path), chain.sure, chain.overrides)
+
+
 def outermost(statement: Statement) -> Statement:
     """The section around all others around it."""
     while statement.parent is not None and statement.parent.is_section:
@@ -64,13 +99,9 @@ def outermost(statement: Statement) -> Statement:
 def _readable(estate: Estate) -> Callable[[str], bool | None]:
     """Whether a password or group file is there; where none of those that are named is, they are somewhere else and nothing is known."""
     lines = estate.named("authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile")
-    if not any(_is_there(absolute(estate.root, line.words()[0])) for line in lines if line.words()):
+    if not any(is_there(absolute(estate.root, line.words()[0])) for line in lines if line.words()):
         return lambda _path: None
-    return _is_there
-
-
-def _is_there(path: str) -> bool:
-    return any(os.path.isfile(raw(path + ending)) for ending in ("", ".pag", ".db"))
+    return is_there
 
 
 CARRIED: Final = "access control is carried"
@@ -90,10 +121,39 @@ def control(estate: Estate) -> Control:
     if isinstance(known, Control):
         return known
     found = find(estate)
-    bounds = Bounds()
-    every = chains(estate, found, bounds)
-    solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT,
-                    carried=CARRIED in told(estate))
-    made = Control(found, every, solver, solver.solve(), bounds)
+    made = _made(estate, found, Likeness(estate, found).twins())
+    if made is None:
+        made = _made(estate, found, {})
+        assert made is not None
     estate.memo["access control"] = made
     return made
+
+
+def _made(estate: Estate, found: Found, twins: dict[Statement, Twin]) -> Control | None:
+    """What becomes of all sections; None where hosts that are alike can't be answered for by one of them."""
+    like = {own: (first, twin) for twin in twins.values() for first, own in twin.units.items()}
+    bounds = Bounds()
+    every = chains(estate, found, bounds, without=twins)
+    solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT,
+                    carried=CARRIED in told(estate), like={own: first for own, (first, _) in like.items()})
+    written = solver.solve()
+    if twins and any(repeat.holder.server in {twin.first for twin in twins.values()} for unit, one in written.items() for repeat in one.form.repeats
+                     if repeat.holder.server is not None and unit.server is None):
+        return None
+    made = Control(found, every, solver, written, bounds, like)
+    for own, (first, twin) in like.items():
+        if first in written:
+            written[own] = _like(written[first], twin)
+    return made
+
+
+def _like(first: Written, twin: Twin) -> Written:
+    """What a section becomes that is like one that is known."""
+    if twin.same_names and not (first.form.repeats or first.failing or first.possible):
+        return first
+    repeats = tuple(Repeat(twin.units.get(repeat.holder, repeat.holder), twin.lines(repeat.control), repeat.prefix) for repeat in first.form.repeats)
+    return Written(Form(twin.lines(first.form.control), repeats), _cases(twin, first.failing), _cases(twin, first.possible))
+
+
+def _cases(twin: Twin, found: list[tuple[Chain, Counterexample | None]]) -> list[tuple[Chain, Counterexample | None]]:
+    return [(chain_of(twin, chain), example) for chain, example in found]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 from whimbrel.access.layers import Line
@@ -45,6 +46,8 @@ def _changed(old: Sequence[Statement], wanted: Sequence[Line]) -> bool:
 
 def _key_of(statement: Statement) -> tuple[object, ...]:
     """What a statement says, blanks and the case of names apart."""
+    if not statement.is_section:
+        return statement.name, _normal(statement.name, statement.args), ()
     inner = tuple(_key_of(child) for child in opened(statement.children) if relevant(child)) if statement.is_section else ()
     name = statement.name.removeprefix("<")
     return name, _normal(name, statement.args), inner
@@ -54,6 +57,7 @@ def _key(line: Line) -> tuple[object, ...]:
     return line.name, _normal(line.name, line.args), tuple(_key(child) for child in line.children)
 
 
+@lru_cache(maxsize=4096)
 def _normal(name: str, args: str) -> tuple[str, ...]:
     if name == "require":
         first, _, rest = args.strip().partition(" ")
@@ -62,8 +66,7 @@ def _normal(name: str, args: str) -> tuple[str, ...]:
 
 
 def _differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
-    before, after = [_key_of(statement) for statement in old], [_key(line) for line in wanted]
-    for kind, low, high, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for kind, low, high, start, end in _opcodes(tuple(map(_key_of, old)), tuple(map(_key, wanted))):
         if kind == "equal":
             continue
         if start < end:
@@ -77,6 +80,11 @@ def _differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -
                 yield _appended(unit, text)
         for statement in old[low:high]:
             yield statement.remove()
+
+
+@lru_cache(maxsize=4096)
+def _opcodes(before: tuple[object, ...], after: tuple[object, ...]) -> Sequence[tuple[str, int, int, int, int]]:
+    return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
 
 def rendered(lines: Iterable[Line], unit: Unit, depth: int = 0) -> Iterator[str]:

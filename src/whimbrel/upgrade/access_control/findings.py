@@ -48,8 +48,11 @@ def _spoken_of(estate: Estate, made: Control, number: str) -> list[Unit]:
     memo = estate.memo.get("access control rows")
     if not isinstance(memo, tuple) or memo[0] is not made:
         groups: dict[str, list[Unit]] = {}
+        rows: dict[Unit, str] = {}
         for unit in made.written:
-            groups.setdefault(row(estate, made, unit), []).append(unit)
+            first = made.twins.get(unit, (unit,))[0]  # hosts that are alike stand behind those that they are like
+            rows[unit] = rows[first] if first in rows else row(estate, made, unit)
+            groups.setdefault(rows[unit], []).append(unit)
         memo = estate.memo["access control rows"] = (made, groups)
     units: list[Unit] = memo[1].get(number, [])
     return units
@@ -103,7 +106,7 @@ def _row_of_lists(estate: Estate, made: Control, unit: Unit) -> str:
 
 def _outer_any(made: Control, unit: Unit) -> bool:
     """Whether an outer section's Satisfy Any holds in the section."""
-    states = (merged([made.solver.lines[u] for u in chain.units]) for chain in made.solver.ends[unit][:3])
+    states = (merged([made.solver.lines[u] for u in chain.units]) for chain in made.ends(unit)[:3])
     return any(rules.satisfy == "any" for state in states for rules in state.values())
 
 
@@ -140,14 +143,15 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
         return _as_the_guide(estate, made, unit, guide)
     edits = made.edits(estate, unit)
     if become.failing:
-        evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in become.failing[:3])
+        evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in made.shown(unit, become.failing[:3]))
         opens = any(example is not None and example.after == Verdict.GRANTED for _, example in become.failing)
         return Finding(number, unit.place, _message(made, unit) + "; no text of 2.4 was found that decides the same for everybody",
                        "look at who gets in where the sections meet", Risk.OPENS if opens else Risk.CLOSES,
                        Safety.REVIEW if edits else Safety.MANUAL, edits, evidence)
     if not edits:
         return _kept(unit, number)
-    evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or "")) for chain, example in become.possible[:2])
+    evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
+                         for chain, example in made.shown(unit, become.possible[:2]))
     return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
 
 

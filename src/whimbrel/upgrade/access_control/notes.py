@@ -14,7 +14,7 @@ from whimbrel.octets import raw
 from whimbrel.upgrade.access_control.chains import admitted
 from whimbrel.upgrade.access_control.control import Control, control
 from whimbrel.upgrade.access_control.overrides import Override
-from whimbrel.upgrade.access_control.sections import Unit, absolute, lines_of, opened
+from whimbrel.upgrade.access_control.sections import Unit, absolute, opened
 from whimbrel.upgrade.access_control.split import Lines
 from whimbrel.upgrade.access_control.states import OTHERS, RECORD, merged, said, says, words
 from whimbrel.upgrade.estate import Estate, Statement
@@ -67,7 +67,7 @@ def loopback(estate: Estate) -> Iterator[Finding]:
 def limited(estate: Estate) -> Iterator[Finding]:
     """Sections whose access control stands in <Limit> or <LimitExcept>."""
     for unit in control(estate).found.units:
-        lines = lines_of(unit.lines)
+        lines = unit.told
         if not any(line.name in ("limit", "limitexcept") and says(line.children, RECORD | {"require", "satisfy"}) for line in lines):
             continue
         if _rechecked(unit, lines):
@@ -120,7 +120,7 @@ def htaccess_files(estate: Estate) -> Iterator[Finding]:
 
 def _judged(made: Control, unit: Unit, override: Override, *, by_lines: bool) -> Finding | None:
     bits = int(Where.OR_ALL) if override is None else sum(int(_BITS[name]) for name in override)
-    loaded = made.solver.old.settings(V22).configuration.modules
+    loaded = made.solver.decisions.old.settings(V22).configuration.modules
     new, old = catalogue("2.4"), catalogue("2.2")
     refused_24: Statement | None = None
     for line in _all(unit.file.statements):

@@ -50,6 +50,14 @@ class Unit:
     lines: list[Statement] = field(default_factory=list)
     branch: list[Statement] = field(default_factory=list)
     overrides: list[Statement] = field(default_factory=list)
+    _told: tuple[Line, ...] | None = field(default=None, repr=False)
+
+    @property
+    def told(self) -> tuple[Line, ...]:
+        """Its *lines* as lines of `access`; asked for when all of them are known."""
+        if self._told is None:
+            self._told = lines_of(self.lines)
+        return self._told
 
     @property
     def htaccess(self) -> bool:
@@ -69,12 +77,12 @@ class Unit:
     @property
     def carried(self) -> bool:
         """Whether its lines are those of 2.4 already, by words that 2.2 lacks or in a branch of their own: it is left as it is."""
-        return bool(self.branch) or any(is_new(line) for line in lines_of(self.lines))
+        return bool(self.branch) or any(is_new(line) for line in self.told)
 
     @property
     def surely_carried(self) -> bool:
         """Whether that shows by more than words after Require."""
-        return bool(self.branch) or any(is_new(line, words=False) for line in lines_of(self.lines))
+        return bool(self.branch) or any(is_new(line, words=False) for line in self.told)
 
     @property
     def new_lines(self) -> list[Statement]:
@@ -83,7 +91,7 @@ class Unit:
 
     def layer(self, lines: tuple[Line, ...] | None = None) -> Layer:
         """The section as `access` takes it; with other *lines* where given."""
-        return Layer(lines_of(self.lines) if lines is None else lines, self.kind, self.htaccess, self.place)
+        return Layer(self.told if lines is None else lines, self.kind, self.htaccess, self.place)
 
     def matches(self, text: str) -> bool:
         """Whether the pattern fits *text*: a folder with its slash, a whole path, a file name or a URL path, as the kind wants."""
@@ -236,6 +244,13 @@ def absolute(root: str, path: str, *, keep: bool = False) -> str:
     whole = path if path.startswith("/") else os.path.join(root or "/", path)
     clean = re.sub(r"/+", "/", os.path.normpath(whole))
     return clean + "/" if keep and path.endswith("/") and clean != "/" else clean
+
+
+def ancestors(folder: str) -> Iterator[str]:
+    """The folders on the way to *folder*, from the root on, each with its slash."""
+    at = 0
+    while (at := folder.find("/", at) + 1) > 0:
+        yield folder[:at]
 
 
 def _section(estate: Estate, statement: Statement, server: Statement | None, outer: Unit | None) -> Unit:

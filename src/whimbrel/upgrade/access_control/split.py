@@ -7,7 +7,7 @@ section is repeated behind itself, for the part of its paths that lies in the fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from whimbrel.access.layers import Line
@@ -93,7 +93,7 @@ def opening(unit: Unit, repeat: Repeat) -> str:
 _NAMES: Final = {SectionKind.FILES: "Files", SectionKind.FILES_MATCH: "FilesMatch"}
 
 
-def in_order(chain: Chain, forms: dict[Unit, Form]) -> Iterator[tuple[Unit, Lines, bool]]:
+def in_order(chain: Chain, forms: Mapping[Unit, Form]) -> Iterator[tuple[Unit, Lines, bool]]:
     """The sections of a chain with their lines in the order of merging, repetitions included (told by True)."""
     index = {unit: at for at, unit in enumerate(chain.units)}
     waiting: list[tuple[int, Unit, Lines]] = []

@@ -1,0 +1,109 @@
+"""Hosts that are alike get what each of them would get alone; those that only look alike are told apart."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate
+
+from whimbrel.upgrade.access_control import control as controls
+from whimbrel.upgrade.access_control.alike import Likeness
+from whimbrel.upgrade.access_control.control import control
+from whimbrel.upgrade.access_control.sections import find
+from whimbrel.upgrade.estate import Estate
+
+MODULES = "".join(f"LoadModule {n}_module modules/mod_{n}.so\n" for n in ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile"))
+MAIN = "DocumentRoot /srv/none\n<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
+FILES = "<Files ~ \"^\\.ht\">\nOrder allow,deny\nDeny from all\n</Files>\n"
+
+
+def host(number: int, body: str) -> str:
+    return f"<VirtualHost *:80>\nServerName s{number}\nDocumentRoot /srv/www/s{number}\n{body.replace('@', str(number))}</VirtualHost>\n"
+
+
+def conf(bodies: list[str], main: str = MAIN) -> str:
+    return MODULES + main + "".join(host(number, body) for number, body in enumerate(bodies))
+
+
+def twins(root: Path, bodies: list[str], main: str = MAIN) -> int:
+    found = estate(root, {"conf/httpd.conf": conf(bodies, main)})
+    return len(Likeness(found, find(found)).twins())
+
+
+BOTH = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from 10.@.0.0/16\n</Directory>\n"
+
+
+def test_folders_clients_users_and_files_are_a_hosts_own(tmp_path: Path) -> None:
+    body = BOTH + ("<Location /admin>\nAuthType Basic\nAuthName \"site @\"\nAuthUserFile /srv/www/s@/.htpasswd\nRequire user bob@ root\n"
+                   "Order deny,allow\nDeny from all\nAllow from 10.@.0.0/16 example@.com\nSatisfy Any\n</Location>\n")
+    assert twins(tmp_path, [body] * 5) == 4
+
+
+@pytest.mark.parametrize("other", [
+    BOTH.replace("Allow from", "Deny from"),
+    BOTH.replace("/s@>", "/s@/x>"),
+    BOTH.replace("Directory", "Location"),
+    BOTH.replace("10.@.0.0/16", "10.@.0.0/16 10.@.3.0/24"),
+    BOTH + "<Files x>\nOrder deny,allow\n</Files>\n",
+    BOTH + "Alias /x /srv/x\n",
+])
+def test_other_sections_tell_hosts_apart(tmp_path: Path, other: str) -> None:
+    assert twins(tmp_path, [BOTH, other]) == 0
+
+
+def test_what_addresses_have_to_do_with_each_other_tells_hosts_apart(tmp_path: Path) -> None:
+    body = "<Location /a>\nOrder allow,deny\nAllow from {}\nDeny from {}\n</Location>\n"
+    assert twins(tmp_path, [body.format("10.1", "10.1.2"), body.format("10.2", "10.2.7")]) == 1
+    assert twins(tmp_path, [body.format("10.1", "10.1.2"), body.format("10.2", "10.3.7")]) == 0
+    assert twins(tmp_path, [body.format("a.com", "x.a.com"), body.format("b.com", "y.a.com")]) == 0
+    everybody = MAIN + "<Location /b>\nOrder allow,deny\nAllow from 10.1\n</Location>\n"
+    assert twins(tmp_path, [BOTH, BOTH, BOTH], everybody) == 1  # 10.1.0.0/16 is everybody's, the others are not
+
+
+def test_sections_of_the_main_server_tell_hosts_apart(tmp_path: Path) -> None:
+    assert twins(tmp_path, [BOTH] * 3, MAIN + "<Directory /srv/www/s1>\nOrder allow,deny\n</Directory>\n") == 1
+    assert twins(tmp_path, [BOTH] * 3, MAIN + "<Directory /srv/www/s1/deep>\nOrder allow,deny\n</Directory>\n") == 1
+    assert twins(tmp_path, [BOTH] * 3, MAIN + "<Directory /srv/*/s2>\nOrder allow,deny\n</Directory>\n") == 1
+    assert twins(tmp_path, [BOTH] * 3, MAIN + "<DirectoryMatch s2>\nOrder allow,deny\n</DirectoryMatch>\n") == 1
+    assert twins(tmp_path, [BOTH] * 3, MAIN + "Alias /all/ /srv/www/\n") == 0
+
+
+def test_hosts_with_files_on_this_machine_go_alone(tmp_path: Path) -> None:
+    (tmp_path / "s1").mkdir()
+    body = "DocumentRoot ROOT/s@\n<Directory ROOT/s@>\nOrder allow,deny\n</Directory>\n"
+    assert twins(tmp_path, [body] * 3) == 1
+
+
+# the same result ------------------------------------------------------------------------------------
+def said(found: Estate) -> list[tuple[str, str, list[str], int]]:
+    """What every section becomes, in the order of the text."""
+    made = control(found)
+    return sorted((unit.place.path, str(unit.place.line), [str(edit.edit) for edit in made.edits(found, unit)], len(written.failing))
+                  for unit, written in made.written.items())
+
+
+def section(chance: random.Random) -> str:
+    lines = ["Order allow,deny", "Order deny,allow", "Allow from all", "Deny from all", "Allow from 10.@.0.0/16", "Deny from 10.@.1.0/24 10.9",
+             "Satisfy Any", "Require user u@", "Require valid-user", "Allow from s@.example.com",
+             "AuthType Basic\nAuthName s@\nAuthUserFile /srv/www/s@/users"]
+    opening = chance.choice(["Directory /srv/www/s@", "Directory /srv/www/s@/a", "Location /l", "Files f.html", "Location /", "Files ~ \"^\\.ht\""])
+    return f"<{opening}>\n" + "\n".join(chance.sample(lines, chance.randint(1, 5))) + f"\n</{opening.split()[0]}>\n"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    chance = random.Random(seed)
+    shapes = ["".join(section(chance) for _ in range(4)) for _ in range(2)]
+    text = conf([shapes[number % 2] for number in range(5)], MAIN + chance.choice(["", FILES, section(chance).replace("@", "1")]))
+    first = estate(tmp_path, {"conf/httpd.conf": text})
+    assert Likeness(first, find(first)).twins()
+    together = said(first)
+    assert any(edits for _path, _line, edits, _failing in together)
+    monkeypatch.setattr(controls.Likeness, "twins", nobody)
+    assert said(estate(tmp_path, {"conf/httpd.conf": text})) == together
+
+
+def nobody(_self: Likeness) -> dict[object, object]:
+    return {}
