@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, Final, Protocol
 
+from whimbrel.lazily import pattern
+
 
 class RegexError(Exception):
     """The pattern does not compile."""
@@ -43,7 +45,7 @@ class Regex:
 
 
 # Literals, classes without POSIX names, groups, plain quantifiers, anchors and the common escapes mean the same in both.
-_COMMON = re.compile(
+_COMMON = pattern(
     r"(?:[^\\\[\](){}*+?|$^]|\\[.\\/\-^$*+?()\[\]{}|=\"'&;,:!~%#@<> _]|\\[dDwWsSb](?![^\x00-\x7f])|[|^$]|\((?:\?:)?|\)|"
     r"(?<![*+?(|}])[*+?](?:\?(?!\?))?(?![*+?])|(?<=[^*+?(|{}^])\{\d+(?:,\d*)?\}(?![+?*{])|"
     r"\[\^?[^\\\[\]^](?:[^\\\[\]]|\\[.\\/\-dwsDWS])*\])*"
@@ -55,9 +57,9 @@ def _plain(pattern: str) -> bool:
 
 
 # What the PCRE 5 of 2.2 does not know: (?<name>...), (?'name'...), (?|...).
-_NOT_IN_22 = re.compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
+_NOT_IN_22 = pattern(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
 
-_DOLLARS = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
+_DOLLARS = pattern(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
 
 
 def without_end(pattern: str) -> str:
@@ -88,7 +90,7 @@ def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = 
 # gives up, so it only gets what ends soon: no repeated group with a choice in it, and several loops only on short texts.
 _EXPLODES: Final = 4
 _SHORT: Final = {2: 1024, 3: 96}
-_LOOP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<loop>[*+]|\{\d+,\d*\})|(?P<open>\()|(?P<close>\)(?P<again>[*+{]?))|(?P<choice>[|?])|.", re.S)
+_LOOP = pattern(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<loop>[*+]|\{\d+,\d*\})|(?P<open>\()|(?P<close>\)(?P<again>[*+{]?))|(?P<choice>[|?])|.", re.S)
 
 
 def _loops(pattern: str) -> int:
@@ -131,7 +133,7 @@ class _Bounded:
         return self._sure.search(subject)
 
 
-_ESCAPE_CLASS_END = re.compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
+_ESCAPE_CLASS_END = pattern(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
 
 
 def _end_only(pattern: str, end: str = r"\Z") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any, TypeVar
 
 from whimbrel.config.configuration import Configuration
@@ -15,10 +14,11 @@ from whimbrel.directives.node import Node
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args, Where
 from whimbrel.errors import ConfigError, Place, UnknownDirective
+from whimbrel.lazily import pattern
 from whimbrel.octets import raw, text
 from whimbrel.regex import Regex, RegexError, compile_regex
 
-_NAMED_GROUP = re.compile(r"(?<!\\)(?:\\\\)*\(\?<[A-Za-z_]")
+_NAMED_GROUP = pattern(r"(?<!\\)(?:\\\\)*\(\?<[A-Za-z_]")
 R = TypeVar("R")
 
 IN_MAIN_FILE = int(Where.RSRC_CONF | Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES)

@@ -5,14 +5,14 @@ Sources: manual, configuring.html ("Syntax") and mod/core.html#define; the rest 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
+from whimbrel.lazily import pattern
 from whimbrel.syntax import words as plain
 from whimbrel.syntax.words import skip_blanks
 
-_WORDS = re.compile(r"[^ \t\n\v\f\r]+")
-_QUOTING = re.compile(r"""["'\\]""")
+_WORDS = pattern(r"[^ \t\n\v\f\r]+")
+_QUOTING = pattern(r"""["'\\]""")
 
 
 def getword(text: str) -> tuple[str, str]:

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-_DIGITS_AND_DOTS = re.compile(r"[0-9.]+")
-_BITS = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
+from whimbrel.lazily import pattern
+
+_DIGITS_AND_DOTS = pattern(r"[0-9.]+")
+_BITS = pattern(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
 _V4_IN_V6: Final = 0xFFFF
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
 INVALID_ADDRESS: Final = "The specified IP address is invalid."

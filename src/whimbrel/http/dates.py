@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import time
 
+from whimbrel.lazily import pattern
+
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH_NUMBER = {name: at for at, name in enumerate(MONTHS, 1)}
 
 # The date behind the weekday, in the order in which httpd tries them; anything may follow (a zone is not read: the date is GMT).
-_IMF = re.compile(r"([0-9]{1,2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
-_RFC850 = re.compile(r"([0-9]{2})-([A-Z][a-z]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
-_ASCTIME = re.compile(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})", re.ASCII)
+_IMF = pattern(r"([0-9]{1,2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
+_RFC850 = pattern(r"([0-9]{2})-([A-Z][a-z]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
+_ASCTIME = pattern(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})", re.ASCII)
 
 
 def format_http(seconds: int) -> str:

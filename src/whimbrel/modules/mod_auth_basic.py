@@ -5,7 +5,6 @@ Manual: mod/mod_auth_basic.html.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
+from whimbrel.lazily import pattern
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
 _MODULE = "auth_basic"
-_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
+_BASE64 = pattern(r"[A-Za-z0-9+/]*")
 FakeUser = tuple[Template, Template]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from operator import eq, ge, gt, le, lt
 
@@ -10,12 +9,13 @@ from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.errors import ConfigError
+from whimbrel.lazily import pattern
 from whimbrel.regex import RegexError, compile_regex
 from whimbrel.registry.module import Module
 
 _BAD_VERSION = "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers."
 Version = tuple[int, int, int]
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
+_NUMBER = pattern(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
 
 
 def set_if_version(command: Command, _none: None, words: list[str]) -> None:

@@ -14,6 +14,7 @@ from whimbrel.catalogue.places import WHOLE, misplaced, told
 from whimbrel.config.context import spot
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
+from whimbrel.lazily import pattern
 
 Setter = Callable[[Command, Any, list[str]], None]
 
@@ -150,7 +151,7 @@ def own(record: Any, name: str, empty: Callable[[], Any]) -> Any:
     return value if type(value) is type(empty()) else empty()
 
 
-_ATOI = re.compile(r"[ \t\n\v\f\r]*([+-]?\d+)", re.ASCII)
+_ATOI = pattern(r"[ \t\n\v\f\r]*([+-]?\d+)", re.ASCII)
 _STRTOL = {
     10: re.compile(r"[ \t\n\v\f\r]*([+-]?)(\d+)()", re.ASCII),
     16: re.compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX])?([0-9a-fA-F]+)()", re.ASCII),
@@ -185,7 +186,7 @@ def strtol_prefix(text: str, base: int = 10) -> tuple[int, str]:
     return (-value if found[1] == "-" else value), text[found.end():]
 
 
-_TIME = re.compile(r"(?:[ \t\n\v\f\r]*([+-]?\d+))?(.*)", re.ASCII | re.DOTALL)
+_TIME = pattern(r"(?:[ \t\n\v\f\r]*([+-]?\d+))?(.*)", re.ASCII | re.DOTALL)
 _MICROSECONDS = {"s": 1_000_000, "h": 3_600_000_000, "ms": 1000, "mi": 60_000_000}
 
 

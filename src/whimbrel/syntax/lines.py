@@ -6,9 +6,9 @@ space around the joined text is dropped; a NUL hides the rest of its physical li
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from whimbrel.lazily import pattern
 from whimbrel.octets import text as as_text
 from whimbrel.records import dataclass
 from whimbrel.syntax.words import WHITE, getword
@@ -47,8 +47,8 @@ class LogicalLine:
 
 Scanned = tuple[int, int, int, str]  # the fields of LogicalLine
 
-_UNUSUAL = re.compile(r"\\\r?\n|\0")
-_NAME = re.compile(r"""(</[^ \t\n\v\f\r\\]*|[^ \t\n\v\f\r"'\\>][^ \t\n\v\f\r\\>]*)(?:[ \t\n\v\f\r]+|\Z)""")  # names that need no care
+_UNUSUAL = pattern(r"\\\r?\n|\0")
+_NAME = pattern(r"""(</[^ \t\n\v\f\r\\]*|[^ \t\n\v\f\r"'\\>][^ \t\n\v\f\r\\>]*)(?:[ \t\n\v\f\r]+|\Z)""")  # names that need no care
 
 
 def logical_lines(data: bytes, rules: LineRules = V24_LINES) -> Iterator[LogicalLine]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 
+from whimbrel.lazily import pattern
+
 WHITE = " \t\n\v\f\r"
 
-_BLANKS = re.compile(r"[ \t\n\v\f\r]*")
-_BRACE = re.compile(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
-_BARE = re.compile(r"[^ \t\n\v\f\r]+")
-_PLAIN = re.compile(r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)""")  # a word that needs no care
-_QUOTED = {quote: re.compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
-_ESCAPED = {"": re.compile(r"\\(\\)"), '"': re.compile(r'\\([\\"])'), "'": re.compile(r"\\([\\'])")}
+_BLANKS = pattern(r"[ \t\n\v\f\r]*")
+_BRACE = pattern(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
+_BARE = pattern(r"[^ \t\n\v\f\r]+")
+_PLAIN = pattern(r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)""")  # a word that needs no care
+_QUOTED = {quote: pattern(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
+_ESCAPED = {"": pattern(r"\\(\\)"), '"': pattern(r'\\([\\"])'), "'": pattern(r"\\([\\'])")}
 
 
 def getword(text: str, at: int = 0) -> tuple[str, int]:

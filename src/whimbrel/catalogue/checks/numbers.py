@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from whimbrel.lazily import pattern
+
 LONG_MAX, LONG_MIN, INT_MAX = 2**63 - 1, -(2**63), 2**31 - 1
-_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
-_FLOAT = re.compile(r"[ \t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_INTEGER = pattern(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+_FLOAT = pattern(r"[ \t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 DAY = 86_400
 
 

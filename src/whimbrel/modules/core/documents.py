@@ -6,7 +6,6 @@ Manual: mod/core.html#errordocument.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from whimbrel.config.core import CoreFolder
@@ -15,6 +14,7 @@ from whimbrel.directives.spec import AnyDirective, Args, Directive, Where
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.status import known
+from whimbrel.lazily import pattern
 from whimbrel.modules.setters import atoi, not_in_limit22, own
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import Template, read_string
@@ -22,7 +22,7 @@ from whimbrel.request.expressions import Template, read_string
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
-_SCHEME = re.compile(r"[A-Za-z0-9+.-]+:")
+_SCHEME = pattern(r"[A-Za-z0-9+.-]+:")
 # Numbers that stand in 2.2's table of status lines without a meaning of their own.
 _UNUSED_22 = frozenset({306, 418, 419, 420, 421, 425, 508, 509})
 

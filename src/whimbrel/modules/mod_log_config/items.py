@@ -6,7 +6,6 @@ Manual: mod/mod_log_config.html#formats.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,10 +13,11 @@ from typing import Any, Final
 from whimbrel.directives.spec import Versions
 from whimbrel.http.dates import log_time
 from whimbrel.http.url import escape_logitem
+from whimbrel.lazily import pattern
 from whimbrel.records import dataclass
 from whimbrel.request.identity import server_name
 
-_PASSWORD: Final = re.compile(r"\A(\S+ +[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:)[^/@\s]*@")
+_PASSWORD: Final = pattern(r"\A(\S+ +[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:)[^/@\s]*@")
 ItemFn = Callable[[Any, str], "str | None"]
 
 
