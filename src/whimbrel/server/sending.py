@@ -13,8 +13,8 @@ from typing import Final
 
 from whimbrel.request.body import FilePart, Part
 
-STEP: Final = 1 << 20    # bytes of one call: what one client gets before others have their turn
-TURN: Final = 4 * STEP   # bytes of one turn of the loop
+TURN: Final = 4 << 20    # bytes of one call, and of one turn of the loop: what one client gets before others have theirs
+LARGE: Final = 1 << 20   # bytes of a file that costs less when the head before it is a packet of its own
 
 
 class FileSender:
@@ -57,14 +57,14 @@ class FileSender:
     def _send(self, part: Part) -> int:
         if isinstance(part, FilePart):
             left = part.length - self._position
-            step = min(left, STEP)
+            step = min(left, TURN)
             count = os.sendfile(self._out.fileno(), part.handle, part.offset + self._position, step) if left else 0
             self._short = count < step  # the window is full: asking again would only be told so
             if not count and left:
                 raise OSError("the file became shorter")
         else:
             left = len(part) - self._position
-            more = socket.MSG_MORE if len(self._parts) > 1 else 0
+            more = socket.MSG_MORE if len(self._parts) > 1 and not _large(self._parts[-2]) else 0
             count = self._out.send(memoryview(part)[self._position:], more) if left else 0
         self._position += count
         self._sent += count
@@ -92,6 +92,11 @@ class FileSender:
             self._next()
         done, self._done = self._done, _nothing
         done(self._sent, problem)
+
+
+def _large(part: Part) -> bool:
+    """Whether *part* had better begin a packet: page by page as it lies in memory, a large file goes out in fewer pieces."""
+    return isinstance(part, FilePart) and part.length >= LARGE
 
 
 def _nothing(_sent: int, _problem: OSError | None) -> None:
