@@ -18,7 +18,7 @@ from whimbrel.upgrade.access_control.split import Form, Lines
 from whimbrel.upgrade.access_control.states import OTHERS, RECORD, Rules, merged, said, says
 from whimbrel.upgrade.access_control.trees import all_of, written
 from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.model import Finding, Risk, Safety, Style
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
 
 _KNOWN: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
 
@@ -93,7 +93,7 @@ def row(estate: Estate, made: Control, unit: Unit) -> str:
 
 def _row_of_lists(estate: Estate, made: Control, unit: Unit) -> str:
     lines, become = made.solver.lines[unit], made.written[unit]
-    if any(one.name == "order" and " " in one.args.strip() for one in said(lines)):
+    if _is_refused(lines):
         return "X10"
     if guide_form(made, unit) is not None:
         return "C19"
@@ -142,6 +142,8 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
     if guide is not None:
         return _as_the_guide(estate, made, unit, guide)
     edits = made.edits(estate, unit)
+    if number == "X10" and _is_refused(made.solver.lines[unit]):
+        return _never_ran(unit, edits)
     if become.failing:
         evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in made.shown(unit, become.failing[:3]))
         opens = any(example is not None and example.after == Verdict.GRANTED for _, example in become.failing)
@@ -153,6 +155,21 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
     evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
                          for chain, example in made.shown(unit, become.possible[:2]))
     return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
+
+
+def _is_refused(lines: Lines) -> bool:
+    """Whether there is a blank in Order."""
+    return any(one.name == "order" and len(one.args.split()) > 1 for one in said(lines))
+
+
+def _never_ran(unit: Unit, edits: tuple[FileEdit, ...]) -> Finding:
+    what = "Order with a blank is two words, which both versions refuse"
+    if unit.htaccess:
+        return Finding("X10", unit.place, f"{what}: 500 to every request for the folder, as before", "take the blank out if the folder may be seen",
+                       Risk.COSMETIC)
+    return Finding("X10", unit.place, f"{what}: 2.2 did not start with this file, so that nobody has seen what it does",
+                   "write what the words without the blank mean; look whether that was wanted", Risk.BREAKS,
+                   Safety.REVIEW if edits else Safety.MANUAL, edits)
 
 
 def _kept(unit: Unit, number: str) -> Finding | None:

@@ -11,7 +11,7 @@ from whimbrel.access.layers import Layer, Line, is_relevant
 from whimbrel.config.model import SectionKind
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
-from whimbrel.regex import Regex, RegexError, compile_regex
+from whimbrel.regex import Regex, RegexError, compile_regex, without_end
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement
 from whimbrel.wildcards import wildcards
@@ -259,6 +259,8 @@ def _section(estate: Estate, statement: Statement, server: Statement | None, out
     by_regex = kind in _MATCHES
     if pattern == "~":
         pattern, by_regex = _first(rest)[0], True
+    if by_regex and never_ends(estate, statement):
+        pattern = without_end(pattern)
     unit = Unit(kind, statement.file, statement, pattern, outer=outer, server=server, proxy=statement.name in _PROXIES)
     if by_regex:
         try:
@@ -270,6 +272,13 @@ def _section(estate: Estate, statement: Statement, server: Statement | None, out
         if kind is SectionKind.DIRECTORY and pattern != "/":
             unit.pattern = absolute(estate.root, pattern).rstrip("/") + "/"
     return unit
+
+
+def never_ends(estate: Estate, statement: Statement) -> bool:
+    """Whether no ``$`` of the section's expression matches: in 2.2 that of folders, in text that isn't 2.4's own."""
+    if statement.name not in ("<directory", "<directorymatch") or "authz_core_module" in estate.new_modules:
+        return False
+    return not any(is_new(line_of(child)) for child in opened(statement.children) if relevant(child))
 
 
 def _first(args: str) -> tuple[str, str]:

@@ -111,7 +111,7 @@ def _rules(chain: list[list[Said]], name: str) -> Rules:
 
 def _apply(rules: Rules, one: Said) -> None:
     if one.name == "order":
-        rules.order = one.args.strip().strip('"').lower()
+        rules.order = "".join(one.args.strip().strip('"').lower().split())  # a blank behind the comma: both versions refuse it
     elif one.name in ("allow", "deny"):
         (rules.allows if one.name == "allow" else rules.denies).extend(words(one.args)[1:])
     elif one.name == "require":

@@ -1,0 +1,59 @@
+"""R06: a $ in the pattern of folders matches the end of a path.  Document: documents/R06-ends-of-paths.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.regex import without_end
+from whimbrel.syntax import places
+from whimbrel.syntax.edits import Edit
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.samples import of_regex
+from whimbrel.upgrade.access_control.sections import never_ends
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """<DirectoryMatch> and <Directory ~> whose pattern has a $."""
+    for line in estate.named("<directorymatch", "<directory"):
+        start = _start(line)
+        if start is None or not never_ends(estate, line):
+            continue
+        pattern = getword(line.args[start:])[0]
+        if without_end(pattern) != pattern:
+            yield _finding(line, pattern)
+
+
+def _start(line: Statement) -> int | None:
+    """Where the expression begins in the arguments, None where there is none."""
+    word, at = getword(line.args)
+    if word == "~":
+        return at
+    return 0 if line.name == "<directorymatch" else None
+
+
+def _finding(line: Statement, pattern: str) -> Finding:
+    edits = tuple(_edits(line))
+    if of_regex(without_end(pattern)):
+        return Finding("R06", line.place, "no $ in the pattern of folders ever matched in 2.2; in 2.4 it matches the end of a path",
+                       "write (?!), which never matches either; leave the $ where the path itself is meant too", Risk.CHANGES,
+                       Safety.SAFE if edits else Safety.MANUAL, edits)
+    return Finding("R06", line.place, f"2.2 never applied this section, since no $ in a pattern of folders ever matched; 2.4 applies it to {pattern}",
+                   "write (?!), so that it stays without effect; put the $ back where it was meant, or take the section out", Risk.CHANGES,
+                   Safety.REVIEW if edits else Safety.MANUAL, edits)
+
+
+def _edits(line: Statement) -> Iterator[FileEdit]:
+    """The expression as 2.2 took it; nothing where its text is made of variables or quotes so that this can't be told."""
+    args = line.node.args
+    first = getword(args)[1] if getword(args)[0] == "~" else 0
+    end = first + getword(args[first:])[1]
+    text = args[first:end].rstrip().removesuffix(">")
+    wanted = without_end(text)
+    if "${" not in text and getword(wanted)[0] == without_end(getword(text)[0]):
+        start, stop = places.args_range(line.file.document, line.node, first, first + len(text))
+        yield FileEdit(line.file.path, Edit(start, stop, wanted.encode("latin-1")))
+
+
+RULE = Rule("R06", "ends-of-paths", "A $ in the pattern of folders matches the end of a path", check, order=-1)
