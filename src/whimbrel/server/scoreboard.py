@@ -17,6 +17,8 @@ from whimbrel.records import dataclass
 
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128
+LEAST: Final = 64   # bytes that a row takes at least: the names of its keys
+FEW: Final = 16     # rows that are told where not all fit
 _HEAD: Final = struct.Struct("=QQ")  # serial number (odd while it is written), length
 
 
@@ -49,9 +51,10 @@ class Board:
 
     def write(self, slot: int, value: dict[str, Any]) -> None:
         """Replace what *slot* says; texts that don't fit lose their rows."""
-        data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
-        if len(data) > SLOT:
-            data = json.dumps({**value, "rows": value.get("rows", [])[:16]}, separators=(",", ":")).encode()[:SLOT]
+        rows = value.get("rows", [])
+        data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode() if len(rows) * LEAST <= SLOT else b""
+        if not data or len(data) > SLOT:
+            data = json.dumps({**value, "rows": rows[:FEW]}, separators=(",", ":")).encode()[:SLOT]
         head, at = slot * _HEAD.size, self._texts + slot * SLOT
         serial, _ = _HEAD.unpack_from(self._memory, head)
         _HEAD.pack_into(self._memory, head, serial + 1, 0)

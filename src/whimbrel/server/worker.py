@@ -28,6 +28,7 @@ FATAL: Final = 15        # exit status of a worker that could not begin: the mas
 HURRY: Final = 3.0       # seconds that answers may take when the server stops
 SETTLE: Final = 0.1      # seconds in which a connection that was accepted becomes one that is known
 OLDEST: Final = 100      # collections of the middle generation before one of all that is kept, which takes 40 ms and finds next to nothing
+SHARE: Final = 100       # a worker with very many connections tells what they do for no more than one part in so many of its time
 BUSY: Final = 0.85       # share of a processor from which on a worker asks for company
 
 
@@ -40,6 +41,7 @@ class Worker:
         self._settled = self._full = False
         self._servers: list[asyncio.AbstractServer] = []
         self._reported = self._cpu = 0.0
+        self._pause = 1.0
         self._pid = os.getpid()
 
     def run(self) -> int:
@@ -139,7 +141,7 @@ class Worker:
     def _tick(self) -> None:
         now = time.monotonic()
         passed = now - self._reported
-        if passed >= 1.0:
+        if passed >= self._pause:
             used = time.process_time() - self._cpu
             if self._reported and used > BUSY * passed:
                 self._tell("busy")
@@ -160,6 +162,7 @@ class Worker:
         """Write this worker's slot of the scoreboard."""
         self._reported, self._cpu = time.monotonic(), time.process_time()
         self.generation.board.write(self.slot, self.summary())
+        self._pause = max(1.0, SHARE * (time.monotonic() - self._reported))
 
     def summary(self) -> dict[str, Any]:
         """What this worker has to say about itself: its connections in `rows`, what all of its rows say in `worker`, `idle` more that wait."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from whimbrel.server.scoreboard import SLOT, Board, Life, Scoreboard
@@ -28,6 +29,16 @@ def test_a_crowd_of_rows_is_cut_to_fit() -> None:
     assert found is not None
     assert found["accesses"] == 1
     assert len(found["rows"]) == 16
+
+
+def test_as_many_rows_as_fit_are_told() -> None:
+    board, row = Board(2), {"state": "K", "client": "", "protocol": "", "request": "", "vhost": "", "served": 0}
+    fitting = (SLOT - 100) // (len(json.dumps(row, separators=(",", ":"))) + 1)
+    for count, told in ((fitting, fitting), (fitting + 10, 16), (10_000, 16)):
+        board.write(0, {"accesses": 1, "rows": [row] * count})
+        found = board.read(0)
+        assert found is not None
+        assert len(found["rows"]) == told
 
 
 def test_what_a_buried_worker_has_done_still_counts_until_it_is_forgotten() -> None:
