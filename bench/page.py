@@ -9,7 +9,7 @@ from typing import Any
 from bench.conditions import conditions
 from bench.documents import CASES, TO_COME
 from bench.plots import plot
-from bench.report import HALF_HEADS, WORDS, half_rows, spread
+from bench.report import HALF_HEADS, WORDS, half_rows, short, spread
 
 INTRODUCTION = """# Performance
 
@@ -80,5 +80,5 @@ def _extras(rows: Mapping[str, Mapping[str, float]]) -> str:
     if not rows:
         return ""
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    lines = [[title, *(f"{row[n]:,.2f}" if n in row else "" for n in names)] for title, row in rows.items()]
+    lines = [[title, *(short(row[n]) if n in row else "" for n in names)] for title, row in rows.items()]
     return "\n## Start, check, idle connections\n\n" + grid(["", *names], lines, 1)

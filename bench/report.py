@@ -112,7 +112,7 @@ def extras_table(rows: Mapping[str, Mapping[str, float]], console: Console) -> N
     for heading in ("", *names):
         grid.add_column(heading, justify="right" if heading else "left")
     for title, row in rows.items():
-        grid.add_row(title, *(f"{row[name]:,.2f}" if name in row else "" for name in names))
+        grid.add_row(title, *(short(row[name]) if name in row else "" for name in names))
     if rows:
         console.print(grid)
 
@@ -125,6 +125,11 @@ def conditions_table(found: Sequence[Condition], console: Console) -> None:
     console.print(grid)
 
 
+def short(value: float) -> str:
+    """``12,345`` or ``1.25``."""
+    return f"{value:,.{0 if value >= 100 else 2}f}"
+
+
 def cells(values: Figures, multiples: Figures) -> list[str]:
     """``12,345 (2.10)`` for each figure."""
-    return [f"{v:,.{0 if v >= 100 else 2}f}" + (f" ({multiples[name]:.2f})" if name in multiples else "") for name, v in values.items()]
+    return [short(v) + (f" ({multiples[name]:.2f})" if name in multiples else "") for name, v in values.items()]

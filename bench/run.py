@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -123,6 +124,12 @@ def main() -> int:
     except (NotStarted, WrongAnswer) as problem:
         console.print(f"{type(problem).__name__}: {problem}", markup=False)
         return 1
+    except subprocess.CalledProcessError as problem:
+        console.print(f"{problem}\n{problem.output}", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print("stopped, nothing written")
+        return 130
     return 0
 
 
