@@ -162,7 +162,7 @@ class Worker:
         """Write this worker's slot of the scoreboard."""
         self._reported, self._cpu = time.monotonic(), time.process_time()
         self.generation.board.write(self.slot, self.summary())
-        self._pause = max(1.0, SHARE * (time.monotonic() - self._reported))
+        self._pause = max(1.0, SHARE * (time.process_time() - self._cpu))
 
     def summary(self) -> dict[str, Any]:
         """What this worker has to say about itself: its connections in `rows`, what all of its rows say in `worker`, `idle` more that wait."""
