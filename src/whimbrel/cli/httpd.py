@@ -5,7 +5,6 @@ Everything that takes time is imported behind the options that need it.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -15,6 +14,8 @@ from whimbrel.cli.arguments import Arguments, WrongUse, parse
 
 def main() -> None:
     """The console script.  Nothing of what start-up makes is waste, and nobody needs what a check has read to be taken apart again."""
+    import gc
+
     gc.disable()
     status = run(sys.argv)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from whimbrel.config.model import Address
 from whimbrel.errors import ConfigError
@@ -26,6 +27,7 @@ class HostPort:
     scope: str = ""
 
 
+@lru_cache(maxsize=64)
 def parse_host_port(text: str) -> HostPort:
     """Take ``80``, ``host``, ``host:80``, ``[::1]:80`` or ``[fe80::1%eth0]:80`` apart; raises BadAddress."""
     if re.fullmatch("[0-9]+", text):
@@ -90,9 +92,9 @@ def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Addres
     Raises ConfigError in httpd's words, Unresolved for a name without address (httpd then ignores the word).
     """
     body, wild_port = text, False
-    if text == "*":
-        wild_port = True
-    elif text.endswith(":*"):
+    if text == ANY:
+        return [Address(ANY, 0, ANY)]
+    if text.endswith(":*"):
         body, wild_port = text[:-2], True
     try:
         parts = parse_host_port(body)

@@ -30,7 +30,8 @@ class Configuration:
 
     *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced by what they let through);
     *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *available* maps the base name of
-    a module file without suffix (``mod_dir``) to the module that LoadModule takes from it; *declared* are names that lines have made, by group.
+    a module file without suffix (``mod_dir``) to the module that LoadModule takes from it; *declared* are names that lines have made, by group;
+    *known_folders* are document roots that were found to be there.
     """
 
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
@@ -51,8 +52,11 @@ class Configuration:
         self.unimplemented: list[tuple[Node, str]] = []
         self.declared: dict[str, set[str]] = {}
         self.name_virtual_hosts: list[Any] = []
+        self.known_folders: set[str] = set()
         self.hosts: Hosts | None = None
+        self._prepared = {CoreFolder: self._first_folder}
         self.prepare_defaults(self.main)
+        self.main.defaults.record(CoreFolder)
 
     @property
     def program(self) -> str:
@@ -95,5 +99,7 @@ class Configuration:
 
     def prepare_defaults(self, server: Server) -> None:
         """The Options that a server starts with: 2.2 all but MultiViews, 2.4 FollowSymLinks."""
-        core = server.defaults.record(CoreFolder)
-        core.options = Options(OPT_UNSET | (OPT_ALL if self.dialect.options_default_all else OPT_SYM_LINKS))
+        server.defaults.prepared = self._prepared
+
+    def _first_folder(self) -> CoreFolder:
+        return CoreFolder(options=Options(OPT_UNSET | (OPT_ALL if self.dialect.options_default_all else OPT_SYM_LINKS)))

@@ -161,7 +161,7 @@ class CommandState(Command):
         if row.folder is not None:
             record = self.layer.records.get(row.folder)
             if record is None:
-                record = self.layer.records[row.folder] = row.folder()
+                record = self.layer.record(row.folder)
         elif row.server is not None:
             record = self.current_server.record(row.server)
         else:

@@ -145,8 +145,10 @@ def complete(configuration: Configuration) -> Configuration:
         state.walk(configuration.tree)
     for server in configuration.virtual_hosts:
         server.inherit(configuration.main)
-    for server in configuration.servers():
-        server.directories = ordered(server.directories)
+    mains = configuration.main.directories
+    inherited = configuration.main.directories = ordered(mains)
+    for server in configuration.virtual_hosts:
+        server.directories = inherited if server.directories is mains else ordered(server.directories)
     name_main_server(configuration)
     configuration.hosts = Hosts(configuration)
     configuration.hosts.drop_unused()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whimbrel.directives.node import Node
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
-from whimbrel.registry.settings import filled, merge
+from whimbrel.registry.settings import UNSET, default_of, filled, merge
 
 if TYPE_CHECKING:
     from whimbrel.expr.compile import Condition
@@ -36,17 +36,22 @@ class SectionKind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Layer:
-    """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity: layers are keys of plans."""
+    """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity: layers are keys of plans.
+
+    *prepared* makes the records that don't begin empty.
+    """
 
     kind: SectionKind
     place: Place | None = None
     records: dict[type[Any], Any] = field(default_factory=dict)
+    prepared: Mapping[type[Any], Callable[[], Any]] | None = None
 
     def record(self, kind: type[R]) -> R:
         """The record of *kind*, made when the layer has none yet."""
         found = self.records.get(kind)
         if found is None:
-            found = self.records[kind] = kind()
+            make = kind if self.prepared is None else self.prepared.get(kind, kind)
+            found = self.records[kind] = make()
         made: R = found
         return made
 
@@ -105,6 +110,8 @@ class Server:
     directories: list[Section] = field(default_factory=list)
     locations: list[Section] = field(default_factory=list)
     _filled: dict[type[Any], Any] = field(default_factory=dict)
+    _outer: Server | None = None
+    _passed_on: dict[type[Any], Any] = field(default_factory=dict)
 
     def record(self, kind: type[R]) -> R:
         """The per-server record of *kind* as set so far; made when there is none."""
@@ -118,10 +125,20 @@ class Server:
         """The merged record with defaults filled in; for use once the configuration is complete."""
         found = self._filled.get(kind)
         if found is None:
-            base = self.records.get(kind)
-            found = self._filled[kind] = filled(kind() if base is None else base)
+            base, outer = self.records.get(kind), self._outer
+            if outer is not None and base is outer.records.get(kind):
+                found = outer.conf(kind)  # thousands of hosts have nothing of their own
+            else:
+                found = filled(kind() if base is None else base)
+            self._filled[kind] = found
         made: R = found
         return made
+
+    def value(self, kind: type[Any], name: str) -> Any:
+        """One field of the merged record, its default where nothing sets it."""
+        record = self._filled.get(kind) or self.records.get(kind)
+        found = UNSET if record is None else getattr(record, name)
+        return default_of(kind, name) if found is UNSET else found
 
     def inherit(self, main: Server) -> None:
         """Lay this virtual host's settings over the main server's, as httpd's ap_fixup_virtual_hosts does."""
@@ -132,10 +149,19 @@ class Server:
         inner = self.defaults.records
         for kind, base in outer.items():
             own = inner.get(kind)
-            inner[kind] = base if own is None else merge(base, own)
-        self.directories = main.directories + self.directories
-        self.locations = main.locations + self.locations
+            inner[kind] = main._for_hosts(kind) if own is None else merge(base, own)
+        self.directories = main.directories + self.directories if self.directories else main.directories
+        self.locations = main.locations + self.locations if self.locations else main.locations
         self._filled.clear()
+        self._outer = main
+
+    def _for_hosts(self, kind: type[Any]) -> Any:
+        """This main server's per-directory record as all virtual hosts have it that set nothing of their own in it."""
+        found = self._passed_on.get(kind)
+        if found is None:
+            base, make = self.defaults.records[kind], (self.defaults.prepared or {}).get(kind)
+            found = self._passed_on[kind] = base if make is None else merge(base, make())
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from whimbrel.directives.node import Node
 from whimbrel.directives.words import expand, getword, undefined_warning
 from whimbrel.errors import ConfigError, Place
 from whimbrel.octets import text as as_text
-from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, scan, split_name
+from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, numbered, plain, scan, split_name
 
 COMMAND_LINE = "-c/-C directives"
 MAX_HTACCESS_LINE = 8192
@@ -107,6 +107,8 @@ class Reader:
     def lines(self, data: bytes, path: str, limit: int = MAX_LINE) -> Lines:
         """The lines of a file; 2.4 refuses those of more than *limit* bytes, 2.2 cuts all at its own limit."""
         text = as_text(data)
+        if self.rules.limit is None and len(text) <= limit and plain(text):
+            return numbered(text)
         scanned = scan(text, self.rules)
         return short_enough(scanned, text, path, limit) if self.rules.limit is None and len(text) > limit else scanned
 

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from whimbrel.directives.spec import Args
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
+from whimbrel.lazily import pattern
 
+_ONE = pattern(r"""([^ \t\n\v\f\r"'\\]+)|"([^"\\]+)\"""")  # a word that needs no care, or one in quotes that does not either
 MAX_ARGV = 64  # httpd drops the words after this many
 
 
@@ -24,6 +26,8 @@ def shape(args: Args, text: str, *, name: str, help: str = "", iterate_needs_one
     """
     if args is Args.ITERATE and not iterate_needs_one:
         return [[word] for word in _until_empty(text)]
+    if args is Args.TAKE1 and (plain := _ONE.fullmatch(text)) is not None:
+        return [[plain[plain.lastindex or 0]]]  # one word, as most lines have
     calls = _SHAPES[args](text)
     if calls is None:
         raise ConfigError(f"{name} {_WANTS[args]}" + (f", {help}" if help and args is not Args.FLAG else ""))

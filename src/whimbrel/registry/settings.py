@@ -56,6 +56,17 @@ def _plan(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Callable[
     return tuple((f.name, f.metadata.get("merge"), f.metadata.get("default"), f.metadata.get("make")) for f in fields(kind))
 
 
+@cache
+def _defaults(kind: type[Any]) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
+    return {name: (default, make) for name, _merge, default, make in _plan(kind)}
+
+
+def default_of(kind: type[Any], name: str) -> Any:
+    """The value of a field that no layer sets."""
+    default, make = _defaults(kind)[name]
+    return default if make is None else make()
+
+
 class _Often:
     """`merge` and `filled` for one kind of record; ones of its own, without loops, once it has been asked for many times (thousands of hosts)."""
 

@@ -7,6 +7,7 @@ space around the joined text is dropped; a NUL hides the rest of its physical li
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count, repeat
 
 from whimbrel.lazily import pattern
 from whimbrel.octets import text as as_text
@@ -76,6 +77,16 @@ def scan(source: str, rules: LineRules) -> Iterator[Scanned]:
             text = source[position:end]
         yield position, end, number, text.strip(WHITE)
         position = end
+
+
+def plain(source: str) -> bool:
+    """Whether every line of *source* stands for itself: none is joined to the next one, none is cut."""
+    return _UNUSUAL.search(source) is None
+
+
+def numbered(source: str) -> Iterator[Scanned]:
+    """The lines of a plain *source* for those who ask for numbers and texts alone: `scan` without the positions, all 0."""
+    return zip(repeat(0), repeat(0), count(1), [line.strip(WHITE) for line in source.split("\n")])
 
 
 def _next_unusual(source: str, at: int) -> int:

@@ -126,7 +126,7 @@ def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
 
 def error_sink(configuration: Any, server: Server) -> LogSink:
     """The error log of *server*: its own, or the main server's, or logs/error_log."""
-    written = server.conf(CoreServer).error_log or DEFAULT_LOG
+    written = server.value(CoreServer, "error_log") or DEFAULT_LOG
     if written == "syslog" or written.startswith("syslog:"):
         return LogSink(written.partition(":")[2], syslog=True)
     return log_sink(configuration.root, written, shell_default=configuration.dialect.pipes_by_shell)
@@ -137,10 +137,10 @@ def check_error_logs(configuration: Any) -> None:
     if not configuration.dialect.log_folders_first:
         return
     main, *hosts = configuration.servers()
-    main_log = main.conf(CoreServer).error_log
+    main_log = main.value(CoreServer, "error_log")
     lines = [_unreachable(configuration, main, "main error log")]
     for server in reversed(hosts):
-        if server.conf(CoreServer).error_log != main_log:
+        if server.value(CoreServer, "error_log") != main_log:
             lines.append(_unreachable(configuration, server, f"error log of vhost defined at {server.place.path}:{server.place.line}"))
     found = [line for line in lines if line]
     if found:

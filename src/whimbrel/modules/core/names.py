@@ -36,7 +36,7 @@ def set_admin(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
 def copy_admins(configuration: Any) -> None:
     """Give every server the ServerAdmin that it set or inherited."""
     for server in configuration.servers():
-        server.admin = server.conf(CoreServer).admin
+        server.admin = server.value(CoreServer, "admin")
 
 
 def choice(name: str, third: str) -> Setter:

@@ -60,7 +60,12 @@ def set_document_root(command: Command, conf: CoreServer, words: list[str]) -> N
     """DocumentRoot: must exist for the main server; a virtual host only gets a warning."""
     check_context(command, Not.DIR_CONTEXT)
     path = command.server_path(words[0])
-    if state_of(command).configuration.options.check_roots and not is_directory(path):
+    configuration = state_of(command).configuration
+    if path in configuration.known_folders or not configuration.options.check_roots:
+        pass  # thousands of hosts may name the same folder
+    elif is_directory(path):
+        configuration.known_folders.add(path)
+    else:
         if not command.in_virtual_host:
             raise ConfigError(f"DocumentRoot '{path}' is not a directory, or is not readable" if command.dialect.ah_codes else
                               "DocumentRoot must be a directory")

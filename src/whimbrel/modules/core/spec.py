@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.modules.core.log import error_sink
 from whimbrel.modules.core.process import Process
@@ -41,12 +42,9 @@ def _under(root: str, path: str) -> str:
 
 def _sinks(configuration: Any) -> list[LogSink]:
     """Every log that is written, each once: error logs, access logs, those of RewriteLog and ForensicLog."""
-    found = {error_sink(configuration, server): None for server in configuration.servers()}
-    writers = configuration.provider("log", "writers")
-    if writers is not None:
-        for server in configuration.servers():
-            found.update({writer.sink: None for writer in writers(server)})
-    for name in ("rewrite_sinks", "forensic_sinks"):
+    alike = {server.value(CoreServer, "error_log"): server for server in reversed(configuration.servers())}
+    found = {error_sink(configuration, server): None for server in reversed(alike.values())}
+    for name in ("access_sinks", "rewrite_sinks", "forensic_sinks"):
         others = configuration.provider("log", name)
         if others is not None:
             found.update(dict.fromkeys(others(configuration)))

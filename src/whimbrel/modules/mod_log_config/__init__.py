@@ -158,6 +158,12 @@ def server_writers(server: Server) -> tuple[LogWriter, ...]:
     return writers_of(server.conf(LogServer))
 
 
+def access_sinks(configuration: Any) -> list[LogSink]:
+    """Where the access logs of all servers go; servers whose settings are the same are asked once."""
+    confs = {id(conf): conf for conf in (server.conf(LogServer) for server in configuration.servers())}
+    return [writer.sink for conf in confs.values() for writer in writers_of(conf)]
+
+
 def make_log(scope: Scope) -> Made | None:
     """Writes the lines of a finished request; None where nothing is logged."""
     writers = writers_of(scope.server(LogServer))
@@ -180,8 +186,8 @@ def check_folders(configuration: Any) -> None:
         return
     main, *hosts = configuration.servers()
     lines = []
-    for server in (main, *reversed(hosts)):
-        conf = server.conf(LogServer)
+    confs = {id(conf): conf for conf in (server.conf(LogServer) for server in (main, *reversed(hosts)))}
+    for conf in confs.values():
         for log in conf.logs:
             problem, folder = ("", "") if log.sink.piped else folder_problem(log.sink.target)
             if problem:
@@ -213,6 +219,7 @@ MODULE = Module(
     hooks=(Hook(LOG_TRANSACTION, make_log, Order.MIDDLE),),
     providers=(
         Provider("log", "writers", server_writers),
+        Provider("log", "access_sinks", access_sinks),
         Provider("log", "buffered", lambda server: server.conf(LogServer).buffered),
     ),
     check_config=(check_folders,),
