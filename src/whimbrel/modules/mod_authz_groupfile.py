@@ -59,6 +59,16 @@ def _groups_of_user(r: Request, file: AuthFile[Groups] | None, codes: tuple[str,
         return None
 
 
+def _in_no_group(r: Request, file: AuthFile[Groups] | None, groups: frozenset[str] | None, code: str, level: str) -> int:
+    """The refusal of a user with *groups* that are none; what could not be read has been logged."""
+    return DENIED if file is None or groups is None else _denied(r, f"user doesn't appear in group file ({file.path}).", code, level)
+
+
+def _denied(r: Request, reason: str, code: str, level: str = "debug") -> int:
+    r.log(level, f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}", code=code, module="authz_groupfile")
+    return DENIED
+
+
 def make_group(scope: Scope, _args: str, names: Template) -> Check:
     """Users of one of the groups."""
     file = scope.folder(AuthzGroupFileSettings).file
@@ -70,12 +80,14 @@ def make_group(scope: Scope, _args: str, names: Template) -> Check:
             return DENIED_NO_USER
         groups = _groups_of_user(r, file, ("AH01664", "AH01665"))
         if not groups:
-            return DENIED
+            return _in_no_group(r, file, groups, "AH01666", "info")
         wanted = fixed
         if wanted is None:
             text = expanded(r, names, "authz_groupfile", "group", "AH02592")
-            wanted = frozenset() if text is None else frozenset(w.lower() for w in require_words(text))
-        return GRANTED if groups & wanted else DENIED
+            if text is None:
+                return DENIED
+            wanted = frozenset(w.lower() for w in require_words(text))
+        return GRANTED if groups & wanted else _denied(r, "user is not part of the 'require'ed group(s).", "AH01667")
 
     return Check(check, _READS)
 
@@ -90,9 +102,11 @@ def make_file_group(scope: Scope, _args: str, _parsed: Any) -> Check:
             return DENIED_NO_USER
         groups = _groups_of_user(r, file, ("AH01668", "AH01669"))
         if not groups:
-            return DENIED
+            return _in_no_group(r, file, groups, "AH01670", "error")
         group = group_of(r) if group_of is not None else None
-        return GRANTED if group is not None and group.lower() in groups else DENIED
+        if group is None:
+            return DENIED
+        return GRANTED if group.lower() in groups else _denied(r, "user is not part of the 'require'ed file group.", "AH01671")
 
     return Check(check, _READS)
 

@@ -67,7 +67,11 @@ def make_forward_dns(_scope: Scope, _args: str, names: Template) -> Check:
         r.outside()
         text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
         for name in require_words(text or ""):
-            if own in map(numeric_address, await r.engine.runtime.addresses_of(name)):
+            found = await r.engine.runtime.addresses_of(name)
+            if not found:
+                r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
+            elif own in map(numeric_address, found):
+                r.log("debug", f"access check for {client_address(r)} as '{name}': yes", code="AH03355", module="authz_host")
                 return GRANTED
         return DENIED
 

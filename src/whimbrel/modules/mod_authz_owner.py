@@ -56,8 +56,8 @@ def _owner_and_group(r: Request, group: bool) -> str | _Problem:
 
 
 def _log(r: Request, reason: str, code: str, errno: int = 0) -> None:
-    front = f"({errno}){os.strerror(errno)}: " if errno and r.plan.dialect.access_in_core else ""
-    r.log("error", f"{front}Authorization of user {r.user} to access {r.uri} failed, reason: {reason}", code=code, module="authz_owner")
+    cause = f"({errno}){os.strerror(errno)}" if errno else ""
+    r.log("error", f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}", code=code, module="authz_owner", cause=cause)
 
 
 def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> Check:

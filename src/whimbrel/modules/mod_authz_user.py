@@ -37,11 +37,18 @@ def make_user(_scope: Scope, _args: str, names: Template) -> Check:
             if r.user is None:
                 return DENIED_NO_USER
             text = expanded(r, names, "authz_user", "user", "AH02594")
-            return GRANTED if text is not None and r.user in require_words(text) else DENIED
+            return GRANTED if text is not None and r.user in require_words(text) else _not_named(r, logged=text is not None)
 
         return Check(check, names.reads)
     known = frozenset(require_words(constant))
-    return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else DENIED)
+    return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else _not_named(r))
+
+
+def _not_named(r: Request, *, logged: bool = True) -> int:
+    if logged:
+        r.log("debug", f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user to be allowed access",
+              code="AH01663", module="authz_user")
+    return DENIED
 
 
 def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> Check:

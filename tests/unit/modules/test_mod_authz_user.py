@@ -44,3 +44,9 @@ def test_what_22_logs(tmp_path: Path) -> None:
     assert site.status(user="alice:wonder") == 401
     assert site.codes() == [
         "access to /f.html failed, reason: user 'alice' does not meet 'require'ments for user/valid-user to be allowed access"]
+
+
+def test_who_is_not_named_is_told_at_debug(tmp_path: Path) -> None:
+    site = Site(tmp_path, f"LogLevel warn authz_user:debug\n<Location />\n{BASIC}Require user bob\n</Location>\n")
+    assert [site.status(user=user) for user in ("alice:wonder", "bob:builder")] == [401, 200]
+    assert site.codes() == ["AH01663", "AH01631"]

@@ -30,10 +30,11 @@ class Credentials:
         return self.fields.get(name)
 
     def complete(self, *, lengths: bool) -> bool:
-        """Whether nothing is missing; with *lengths* (2.4) a nonce of the wrong length is as good as none."""
+        """Whether nothing is missing; with *lengths* (2.4) a nonce of the wrong length, or whose time does not end as base64, is as good as none."""
         if any(name not in self.fields for name in _NEEDED) or ("qop" in self.fields and not {"cnonce", "nc"} <= self.fields.keys()):
             return False
-        return not lengths or len(self.fields["nonce"]) == NONCE_LENGTH
+        nonce = self.fields["nonce"]
+        return not lengths or (len(nonce) == NONCE_LENGTH and nonce[_TIME_LENGTH - 1] == "=")
 
 
 def read_credentials(line: str | None) -> Credentials:

@@ -54,7 +54,8 @@ class Browser:
     ({"password": "nope"}, 401, ["AH01794"]), ({"user": "zed"}, 401, ["AH01790"]),
     ({"uri": "/elsewhere"}, 400, ["AH01786"]), ({"uri": "http://other:8080/f.html"}, 400, ["AH01786"]), ({"uri": "http://localhost/f.html"}, 200, []),
     ({"uri": "http://[::1/f.html"}, 400, ["AH01783"]),
-    ({"uri": "/%66.html"}, 200, []), ({"nonce": "Zm9yZ2Vk"}, 401, ["AH01782"]), ({"nonce": "x" * 52}, 401, ["AH01776"]),
+    ({"uri": "/%66.html"}, 200, []), ({"nonce": "Zm9yZ2Vk"}, 401, ["AH01782"]), ({"nonce": "x" * 52}, 401, ["AH01782"]),
+    ({"nonce": "x" * 11 + "=" + "x" * 40}, 401, ["AH01776"]),
     ({"realm": "Nowhere"}, 401, ["AH01788"]), ({"qop": ""}, 401, ["AH10560"]), ({"qop": "auth-int"}, 401, ["AH10560"]),
     ({"algorithm": "MD5-sess"}, 401, ["AH01789"]), ({"algorithm": "md5"}, 200, []), ({"opaque": "zz"}, 401, ["AH01787"]), ({"nc": "zz"}, 200, []),
 ])
