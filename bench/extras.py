@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import resource
+import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 from statistics import median
 
-from bench.documents import lay_out
-from bench.process import Running
+from bench import h2load
+from bench.documents import BY_NAME, lay_out
+from bench.process import Running, cores
 from bench.servers import Server, prepare
 from whimbrel.testing.ports import free_port
 
+RATE = 2000.0    # requests per second beside idle connections
 HEAD = b"GET /1k.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -27,8 +30,8 @@ def room_for(count: int) -> int:
     return limit - 200
 
 
-def idle_memory(running: Running, count: int) -> tuple[int, int]:
-    """Connections that stayed open after one request each, and the server's memory with them, in bytes."""
+def idle(running: Running, count: int, seconds: int, core: int | None) -> dict[str, float]:
+    """Connections that stayed open after one request each, the server's memory with them, and what others' requests then take, by title."""
     open_ones: list[socket.socket] = []
     try:
         for number in range(count):
@@ -40,11 +43,14 @@ def idle_memory(running: Running, count: int) -> tuple[int, int]:
                 break
     except OSError:
         pass
-    memory = running.memory()
+    out = {"(MB)": running.memory() / 1e6}
+    if len(open_ones) == count and shutil.which("h2load"):
+        times = h2load.ask(running.server, BY_NAME["1k"], seconds, core, RATE)
+        out |= {f"p99 at {RATE:,.0f} a second (ms)": times.at(0.99), f"p99.9 at {RATE:,.0f} a second (ms)": times.at(0.999)}
     alive = sum(_alive(client) for client in open_ones)
     for client in open_ones:
         client.close()
-    return alive, memory
+    return {"still open": alive, **out}
 
 
 def _alive(client: socket.socket) -> bool:
@@ -89,12 +95,11 @@ def extras(options: argparse.Namespace, root: Path, names: list[str]) -> dict[st
             server = _alone(name, root / f"extras-{site}-{name}", site)
             out.setdefault(f"start, {site} (s)", {})[name] = start_seconds(server, options.rounds)
             out.setdefault(f"-t, {site} (s)", {})[name] = check_seconds(server, options.rounds)
-    count = room_for(options.idle)
+    count, (mine, other) = room_for(options.idle), cores()
     for name in names if options.idle else ():
-        with Running(_alone(name, root / f"extras-idle-{name}", "idle"), None) as running:
-            alive, memory = idle_memory(running, count)
-        out.setdefault(f"{count:,} idle connections: still open", {})[name] = alive
-        out.setdefault(f"{count:,} idle connections (MB)", {})[name] = memory / 1e6
+        with Running(_alone(name, root / f"extras-idle-{name}", "idle"), mine) as running:
+            for title, value in idle(running, count, options.seconds, other).items():
+                out.setdefault(f"{count:,} idle connections: {title}", {})[name] = value
     return out
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from statistics import median
 from bench import h2load
 from bench.documents import ALL, CASES, Case
 from bench.load import Sample, check_answer, measure
-from bench.process import Running
+from bench.process import Running, cores
 from bench.report import BASE, Figures
 from bench.servers import Server, prepare
 from whimbrel.testing.ports import free_port
@@ -108,12 +107,6 @@ def paced(times: h2load.Times, rate: float, seconds: int) -> Figures:
         "requests_per_second": rate, "held": times.count / seconds / rate, "latency_p50_ms": times.at(0.5), "latency_p99_ms": times.at(0.99),
         "latency_p999_ms": times.at(0.999), "latency_worst_ms": times.at(1.0),
     }
-
-
-def cores() -> tuple[int | None, int | None]:
-    """The core of the servers and that of the load generator; (None, None) where there is only one, or no taskset."""
-    mine = sorted(os.sched_getaffinity(0))
-    return (mine[0], mine[1]) if len(mine) > 1 and shutil.which("taskset") else (None, None)
 
 
 def version(server: Server) -> str:

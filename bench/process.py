@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -35,6 +36,12 @@ def family(pid: int) -> Iterator[int]:
     for one in known:
         known += [child for child, stat in parents.items() if stat and int(stat[1]) == one]
     yield from known
+
+
+def cores() -> tuple[int | None, int | None]:
+    """The core of the servers and that of the load generator; (None, None) where there is only one, or no taskset."""
+    mine = sorted(os.sched_getaffinity(0))
+    return (mine[0], mine[1]) if len(mine) > 1 and shutil.which("taskset") else (None, None)
 
 
 def pinned(argv: list[str], core: int | None) -> list[str]:

@@ -27,9 +27,9 @@ from bench.compare import changes, changes_table
 from bench.conditions import conditions
 from bench.documents import CASES, TO_COME, lay_out
 from bench.extras import extras
-from bench.matrix import Plan, cores
+from bench.matrix import Plan
 from bench.page import write_page
-from bench.process import NotStarted
+from bench.process import NotStarted, cores
 from bench.report import conditions_table, model, model_half, show
 from bench.servers import program
 
