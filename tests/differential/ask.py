@@ -55,7 +55,7 @@ class Wire(io.BytesIO):
 
 def fetch(port: int, request: Request) -> bytes:
     """Everything that the server sends until it closes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(request.source, 0)) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(request.source, 0)) as connection:
         connection.sendall(request.octets())
         parts = []
         while data := connection.recv(65536):

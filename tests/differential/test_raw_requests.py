@@ -46,7 +46,7 @@ Answers = dict[str, str]
 def exchange(port: int, data: bytes) -> bytes:
     """All that comes until the server closes."""
     out = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(data)
         try:
             while piece := connection.recv(65536):
