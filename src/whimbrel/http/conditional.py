@@ -42,57 +42,40 @@ def meets_conditions(
 
 
 def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> Condition:
+    headers.none_of(CONDITIONS)  # all of them are asked for, there or not
+    fields = headers.entries()
     get = method in ("GET", "HEAD")
-    match = headers.get("If-Match")
+    match = fields["if-match"][1] if "if-match" in fields else None
     if match is not None and match[:1] != "*" and not (etag is not None and find_etag_strong(match, etag)):
         return Condition.FAILED
-    unmodified = _changed_since(headers, modified, now)
-    if unmodified:
-        return Condition.FAILED
-    same = _none_match_24(get, headers, etag)
+    parts = "range" in fields
+    fresh = parts and now < modified + _STRONG_AFTER  # parts of a resource are not judged by a time of less than a minute ago
+    unmodified = "if-unmodified-since" in fields
+    if unmodified and not fresh:
+        since = parse_http(fields["if-unmodified-since"][1])
+        if since is not None and modified > since:
+            return Condition.FAILED
+    same = _none_match_24(get, fields["if-none-match"][1], etag, parts) if "if-none-match" in fields else None
     if same and not get:
         return Condition.FAILED
-    unchanged = _not_changed_since(headers, modified, now)
-    if "If-Range" in headers and "Range" in headers:
+    unchanged: bool | None = None
+    if "if-modified-since" in fields:
+        since = parse_http(fields["if-modified-since"][1])
+        unchanged = since is not None and modified <= since <= now and not fresh
+    if "if-range" in fields and parts:
         return Condition.OK
-    if get and False not in (same, unchanged) and unmodified is None and (same or unchanged):
+    if get and False not in (same, unchanged) and not unmodified and (same or unchanged):
         return Condition.NOT_MODIFIED
     return Condition.OK
 
 
-def _changed_since(headers: Headers, modified: int, now: int) -> bool | None:
-    """If-Unmodified-Since: True when it fails, False when it is there and doesn't, None without it."""
-    value = headers.get("If-Unmodified-Since")
-    if value is None:
-        return None
-    since = parse_http(value)
-    return since is not None and modified > since and not _too_fresh(headers, modified, now)
-
-
-def _not_changed_since(headers: Headers, modified: int, now: int) -> bool | None:
-    """If-Modified-Since: True when nothing changed, False when something did or the date is of no use, None without it."""
-    value = headers.get("If-Modified-Since")
-    if value is None:
-        return None
-    since = parse_http(value)
-    return since is not None and modified <= since <= now and not _too_fresh(headers, modified, now)
-
-
-def _too_fresh(headers: Headers, modified: int, now: int) -> bool:
-    """Parts of a resource are not judged by a time of less than a minute ago."""
-    return now < modified + _STRONG_AFTER and "Range" in headers
-
-
-def _none_match_24(get: bool, headers: Headers, etag: str | None) -> bool | None:
-    """If-None-Match: whether the resource is one of those named; None without it."""
-    value = headers.get("If-None-Match")
-    if value is None:
-        return None
+def _none_match_24(get: bool, value: str, etag: str | None, parts: bool) -> bool:
+    """If-None-Match: whether the resource is one of those named."""
     if value[:1] == "*":
         return True
     if etag is None:
         return False
-    return find_etag_weak(value, etag) if get and "Range" not in headers else find_etag_strong(value, etag)
+    return find_etag_weak(value, etag) if get and not parts else find_etag_strong(value, etag)
 
 
 def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> Condition:

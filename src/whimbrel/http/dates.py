@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import lru_cache
 
 from whimbrel.lazily import pattern
 
@@ -17,12 +18,14 @@ _RFC850 = pattern(r"([0-9]{2})-([A-Z][a-z]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):
 _ASCTIME = pattern(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})", re.ASCII)
 
 
+@lru_cache(maxsize=1024)
 def format_http(seconds: int) -> str:
-    """``Sun, 06 Nov 1994 08:49:37 GMT``; the caller keeps it for as long as the second lasts."""
+    """``Sun, 06 Nov 1994 08:49:37 GMT``."""
     t = time.gmtime(seconds)
     return f"{DAYS[t.tm_wday]}, {t.tm_mday:02} {MONTHS[t.tm_mon - 1]} {t.tm_year:04} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
 
 
+@lru_cache(maxsize=1024)
 def parse_http(text: str) -> int | None:
     """Seconds since 1970 of a date in one of the three forms, else None; httpd's ``apr_date_parse_http``.
 

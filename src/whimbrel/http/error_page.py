@@ -56,6 +56,11 @@ def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str
             f"<h1>{line[4:]}</h1>\n{words}{more}{page.signature}</body></html>\n")
 
 
+def alike(status: int, *, version22: bool) -> bool:
+    """Whether the page for *status* tells nothing of the request but *line*, *notes*, *additional* and *signature*."""
+    return status in _SAME or (not version22 and status in _ALIKE_24)
+
+
 def signature(mode: str, product: str, host: str, port: int, admin: str = "") -> str:
     """The last lines of a generated page for ServerSignature *mode* (``Off``, ``On``, ``EMail``); *product* is what ServerTokens leaves."""
     low = mode.lower()
@@ -193,6 +198,7 @@ def _misfortune_24(page: Page, _uri: str) -> str:
             f"error occurred,\n and the actions you performed just before this error.</p>\n{_LOGGED}")
 
 
+_ALIKE_24: Final = frozenset((403, 404, 410, 412))
 NO_ADMIN: Final = "[no address given]"
 
 _AUTH = ("<p>This server could not verify that you\nare authorized to access the document\nrequested.  Either you supplied the wrong\n"

@@ -10,11 +10,13 @@ import re
 from enum import Enum, auto
 
 from whimbrel.http.headers import Headers
+from whimbrel.lazily import pattern
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 
 _NUMBER_24 = re.compile(r"[0-9]+", re.ASCII)
 _NUMBER_22 = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+", re.ASCII)
+_SINGLE = pattern(r"([0-9]{1,18})-([0-9]{1,18})")  # what nearly all ask for: both versions read it alike
 _LARGEST = (1 << 63) - 1
 
 
@@ -58,6 +60,12 @@ def parse_ranges(value: str | None, length: int, limits: RangeLimits = DEFAULT_L
     """The parts of *length* bytes that a Range header asks for; the caller has seen to If-Range (`conditional.range_still_fits`)."""
     if value is None or value[:6].lower() != "bytes=" or limits.ranges == 0:
         return _WHOLE
+    one = _SINGLE.fullmatch(value, 6)
+    if one is not None:
+        start, end = int(one[1]), int(one[2])
+        if start >= length:
+            return _NONE_FITS if start <= end else _WHOLE
+        return Ranges(Verdict.PARTS, ((start, min(end, length - 1)),)) if start <= end else _WHOLE
     asked = _asked(value[6:], length, version22)
     if asked is None:
         return _WHOLE

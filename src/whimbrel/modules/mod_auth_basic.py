@@ -80,13 +80,13 @@ def set_digest(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> No
 # the request's credentials ------------------------------------------------------------------------
 def decode_base64(value: str) -> str:
     """What APR's base64 decoder makes of *value*: everything up to the first character that is not of the alphabet."""
-    from base64 import b64decode
+    from binascii import a2b_base64
 
     found = _BASE64.match(value)
     digits = found[0] if found else ""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
-    return text(b64decode(digits + "=" * (-len(digits) % 4)))
+    return text(a2b_base64(digits + "=" * (-len(digits) % 4)))
 
 
 def credentials(r: Request) -> tuple[str, str] | None:
@@ -124,7 +124,7 @@ def make_authenticate(scope: Scope) -> Made:
 
     async def authenticate(r: Request) -> Answer:
         found = kind(r)
-        if not is_basic(found):
+        if found is None or found.lower() != "basic":
             return DECLINED
         realm = realm_of(r)
         if not realm:

@@ -204,23 +204,28 @@ def with_charset(kind: str, charset: str | None) -> str | None:
     return f"{out}; charset={charset}" if charset and not done else out
 
 
-# What a name says; and, where that is no more, the media type as it will be told and the parts of the name that say nothing.
-Look = tuple[Found, tuple[str, str] | None]
+def _finder(conf: MimeSettings, types: dict[str, str], dots_belong: bool, memory: dict[str, tuple[str, str]]) -> Callable[[str], Found]:
+    """`look_at` with a memory of the last names.
 
+    In *memory* it leaves, by the extensions of names that say nothing but a media type: that type as it will be told, and with a NUL before each the
+    extensions that say nothing.
+    """
+    names: dict[str, Found] = {}
 
-def _finder(
-    conf: MimeSettings, types: dict[str, str], dots_belong: bool, memory: dict[str, Look],
-) -> Callable[[str], Look]:
-    """`look_at` that leaves what it found in *memory*."""
-    def find(name: str) -> Look:
-        if len(memory) > 1000:
-            memory.clear()
-        found = look_at(name, conf, types, dots_belong)
-        more = found.languages or found.encodings or found.handler is not None or found.input_filters or found.output_filters
-        kind = with_charset(found.type, found.charset) if found.type is not None and not more else None
-        whole = (kind, "\0".join(found.others)) if kind is not None and found.others is not None else None
-        memory[name] = found, whole
-        return found, whole
+    def find(name: str) -> Found:
+        found = names.get(name)
+        if found is None:
+            if len(names) > 1000:
+                names.clear()
+                memory.clear()
+            found = names[name] = look_at(name, conf, types, dots_belong)
+            base, dot, extensions = name.partition(".")
+            more = found.languages or found.encodings or found.handler is not None or found.input_filters or found.output_filters
+            if base and dot and not more and found.type is not None and found.others is not None:
+                kind = with_charset(found.type, found.charset)
+                if kind is not None:
+                    memory[extensions] = kind, "".join(["\0" + other for other in found.others[1:]])
+        return found
 
     return find
 
@@ -229,7 +234,7 @@ def make_type(scope: Scope) -> Made | None:
     """Set what the name of the request's file says."""
     conf, types = scope.folder(MimeSettings), scope.server(MimeServer).types
     dialect = scope.dialect
-    memory: dict[str, Look] = {}
+    memory: dict[str, tuple[str, str]] = {}
     find = _finder(conf, types, dialect.leading_dots_belong, memory)
 
     def find_type(r: Any) -> Answer:
@@ -241,11 +246,12 @@ def make_type(scope: Scope) -> Made | None:
             return DECLINED
         path = r.filename + (r.path_info or "") if conf.use_path_info else r.filename
         name = path[path.rindex("/") + 1:] if "/" in path else path
-        found, whole = memory.get(name) or find(name)
+        base, dot, extensions = name.partition(".")
+        whole = memory.get(extensions) if base and dot else None
         if whole is not None:
-            r.content_type, r.notes[EXCEPTIONS] = whole
+            r.content_type, r.notes[EXCEPTIONS] = whole[0], base + whole[1]
         else:
-            _take(r, found, dialect.ah_codes)
+            _take(r, find(name), dialect.ah_codes)
         if not r.content_languages and conf.default_language is not None:
             r.content_languages = [conf.default_language]
         return DECLINED if r.content_type is None else OK
@@ -283,11 +289,19 @@ def make_insert(scope: Scope) -> Made | None:
         return None
     from whimbrel.modules.core.filters import known_filters
 
+    memory: dict[tuple[str, str], tuple[list[Any], list[str]]] = {}  # of the filters that notes name, those that are known, and the names of others
+
     def insert(r: Any) -> Answer:
-        if "mime-output-filters" not in r.notes and "mime-input-filters" not in r.notes:
+        notes = r.notes
+        if "mime-output-filters" not in notes and "mime-input-filters" not in notes:
             return OK
-        added, unknown = known_filters(scope, r.notes.get("mime-output-filters", ""))
-        unknown += known_filters(scope, r.notes.get("mime-input-filters", ""))[1]
+        key = (notes.get("mime-output-filters", ""), notes.get("mime-input-filters", ""))
+        if key not in memory:
+            if len(memory) > 1000:
+                memory.clear()
+            found, lost = known_filters(scope, key[0])
+            memory[key] = found, lost + known_filters(scope, key[1])[1]
+        added, unknown = memory[key]
         for name in unknown:
             r.log("error", f"an unknown filter was not added: {name}", code="AH00082")
         if not r.proxy:

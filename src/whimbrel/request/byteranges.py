@@ -6,7 +6,6 @@ import os
 import time
 from typing import Final
 
-from whimbrel.config.core import CoreFolder
 from whimbrel.http.conditional import range_still_fits
 from whimbrel.http.dates import parse_http
 from whimbrel.http.ranges import (
@@ -23,21 +22,23 @@ from whimbrel.request.body import FilePart, Part
 from whimbrel.request.record import Request
 
 UNSATISFIABLE: Final = 416
+IF_RANGE: Final = frozenset(("if-range",))
 AT_ONCE: Final = 32  # httpd passes so many ranges on together: with more the length is not known when the head is sent
 
 
 def apply_ranges(r: Request) -> int:
     """Cut the body to the ranges asked for; the status that the answer has then, 416 when none fits."""
-    old = r.plan.dialect.reasons_22
+    old, fields = r.plan.dialect.reasons_22, r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
-    if value is None or r.headers_out.get("Accept-Ranges") == "none" or "Content-Range" in r.headers_out:
+    if value is None or "content-range" in fields or r.headers_out.get("Accept-Ranges") == "none":
         return r.status
-    modified = r.headers_out.get("Last-Modified")
-    seconds = parse_http(modified) if modified is not None else None
-    if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
-        return r.status
-    core = r.conf(CoreFolder)
-    length = sum(part.length if isinstance(part, FilePart) else len(part) for part in r.body)
+    if not r.headers_in.none_of(IF_RANGE):
+        modified = r.headers_out.get("Last-Modified")
+        seconds = parse_http(modified) if modified is not None else None
+        if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
+            return r.status
+    core = r.plan.core
+    length = sum([part.length if isinstance(part, FilePart) else len(part) for part in r.body])
     found = parse_ranges(value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old)
     if found.verdict is Verdict.WHOLE or not length:
         return r.status

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
-from whimbrel.http.error_page import Page, error_page
+from whimbrel.http.error_page import Page, alike, error_page
+from whimbrel.octets import raw
 from whimbrel.registry.methods import NAMES
-from whimbrel.registry.phases import DONE, INSERT_ERROR_FILTER, OK, Answer
-from whimbrel.request.process import run_phase
+from whimbrel.registry.phases import DONE, OK, Answer
+from whimbrel.request.process import run
 from whimbrel.request.record import Request
 
+MOST_PAGES: Final = 64  # that are kept of those which tell nothing of the request
 BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
@@ -31,7 +33,7 @@ async def die(r: Request, status: int, already: int = 200) -> Answer:
         if first is r:
             recursive = 0
     else:
-        document = error_document(r, status)
+        document = error_document(r, status) if r.plan.core.error_documents else None
     if already == 200 or first is r:
         r.status = status
     if document is not None and not document.startswith('"'):
@@ -80,10 +82,12 @@ async def send_error(r: Request, recursive: int) -> Answer:
     status = r.status
     r.answers = True
     r.body.clear()
-    r.drop_stream()
+    if r.stream is not None:
+        r.drop_stream()
     r.output_filters.clear()
     location = r.headers_out.get("Location")
-    await run_phase(r, INSERT_ERROR_FILTER)
+    if r.plan.insert_error_filter.answer is None:
+        await run(r, r.plan.insert_error_filter)
     if status == 304:
         return OK
     if location is None:
@@ -102,9 +106,9 @@ async def send_error(r: Request, recursive: int) -> Answer:
         r.headers_out.set("Allow", allow_value(r))
     if r.header_only and not r.assbackwards:
         return OK
-    text = error_document(r, status)
-    page = text[1:] if text is not None and text.startswith('"') else canned_page(r, status, location or "", recursive)
-    r.write(page)
+    text = error_document(r, status) if r.plan.core.error_documents else None
+    page = raw(text[1:]) if text is not None and text.startswith('"') else canned_page(r, status, location or "", recursive)
+    r.body.append(page)
     r.chunked = r.chunked or len(page) > BUFFER
     return OK
 
@@ -127,12 +131,23 @@ def allow_value(r: Request) -> str:
     return ",".join(out)
 
 
-def canned_page(r: Request, status: int, location: str, recursive: int) -> str:
+def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes:
     """httpd's own page for *status*."""
-    dialect = r.plan.dialect
+    old = r.plan.dialect.reasons_22
+    notes, tail = r.notes.get("error-notes", ""), r.engine.signature(r) if r.plan.core.server_signature else ""
+    key = (status, r.status_line, notes, recursive, tail)
+    pages = r.engine.pages if alike(status, version22=old) else None
+    found = pages.get(key) if pages is not None else None
+    if found is not None:
+        return found
     page = Page(
-        status=status, line=r.status_line or "", method=r.method, uri=r.uri, location=location, notes=r.notes.get("error-notes", ""),
+        status=status, line=r.status_line or "", method=r.method, uri=r.uri, location=location, notes=notes,
         verbose=r.notes.get("verbose-error-to") == "*", variants=r.notes.get("variant-list", ""), expect=r.headers_in.get("Expect"),
-        additional=recursive, admin=r.server.admin, signature=r.engine.signature(r),
+        additional=recursive, admin=r.server.admin, signature=tail,
     )
-    return error_page(page, version22=dialect.reasons_22, doctype=dialect.error_page_doctype)
+    made = raw(error_page(page, version22=old, doctype=r.plan.dialect.error_page_doctype))
+    if pages is not None:
+        if len(pages) >= MOST_PAGES:
+            pages.clear()
+        pages[key] = made
+    return made

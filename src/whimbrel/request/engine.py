@@ -65,6 +65,7 @@ class Engine:
         self.error_log = ErrorLog(configuration, runtime)
         self._asked_once: set[int] = set()
         self.contents = Contents()
+        self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
         self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None

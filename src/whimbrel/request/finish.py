@@ -32,7 +32,8 @@ SENT_WITH_304 = frozenset((
 async def finish(r: Request) -> Answer:
     """The answer to send for a request whose handler, or whose error, is done."""
     plain = r.headers_in.none_of(SAID)
-    ranged = not plain and ("Range" in r.headers_in or "Request-Range" in r.headers_in)
+    said = r.headers_in.entries()
+    ranged = not plain and ("range" in said or "request-range" in said)
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
     if r.output_filters:
         await filtered(r)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel import __version__
 from whimbrel.config.core import CoreFolder, CoreServer
@@ -18,6 +18,8 @@ _TOKENS = {
     "min": f"Whimbrel/{_MAJOR}.{_MINOR}", "minimal": f"Whimbrel/{_MAJOR}.{_MINOR}",
 }
 FULL = f"Whimbrel/{_MAJOR}.{_MINOR} (Unix)"
+_ORIGINS: Final = "own origins"  # a plan's note: scheme, host and port of its URLs by what they depend on
+MOST_ORIGINS: Final = 256
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -65,10 +67,17 @@ def server_port(r: Request) -> int:
 
 def construct_url(r: Request, uri: str) -> str:
     """The absolute URL of *uri* on this server (ap_construct_url)."""
-    name, port, kind = server_name(r), server_port(r), scheme(r)
-    if ":" in name and not name.startswith("["):
-        name = f"[{name}]"
-    return join_url(kind, name, port, uri)
+    known: dict[Any, str] | None = r.plan.notes.get(_ORIGINS)
+    if known is None or len(known) >= MOST_ORIGINS:
+        known = r.plan.notes[_ORIGINS] = {}
+    key = (r.hostname, r.port, r.connection.local_ip, r.connection.local_port)
+    origin = known.get(key)
+    if origin is None:
+        name = server_name(r)
+        if ":" in name and not name.startswith("["):
+            name = f"[{name}]"
+        origin = known[key] = join_url(scheme(r), name, server_port(r), "")
+    return origin + uri
 
 
 def signature(r: Request) -> str:

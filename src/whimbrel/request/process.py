@@ -12,9 +12,6 @@ from whimbrel.config.model import SectionKind
 from whimbrel.http.url import NOT_PLAIN, Slashes, decode_path
 from whimbrel.registry.phases import (
     ACCESS_CHECKER,
-    ACCESS_CHECKER_EX,
-    AUTH_CHECKER,
-    CHECK_USER_ID,
     DECLINED,
     DONE,
     NOTE_AUTH_FAILURE,
@@ -130,15 +127,15 @@ async def check_access(r: Request) -> Answer:
             return OK
     if r.plan.dialect.access_in_core:
         return await _check_access_22(r)
-    satisfies = r.plan.satisfies
-    answer = await run_phase(r, ACCESS_CHECKER)
-    either = satisfies is not None and satisfies(r) == "any"
+    plan = r.plan
+    answer = await run(r, plan.access_checker) if plan.access_checker.answer is None else plan.access_checker.answer
+    either = plan.satisfies is not None and plan.satisfies(r) == "any"
     if either:
         if answer == OK:
             return OK
     elif answer != OK:
         return _config_error(r, answer, "check access")
-    answer = await run_phase(r, ACCESS_CHECKER_EX)
+    answer = await run(r, r.plan.access_checker_ex)
     if answer == DECLINED:
         return await _check_user(r, "AH00028" if either else "AH00027")
     return OK if answer == OK else _config_error(r, answer, "check access")
@@ -168,7 +165,7 @@ async def _check_access_22(r: Request) -> Answer:
 
 async def _check_user(r: Request, missing: str = "") -> Answer:
     old = r.plan.dialect.access_in_core
-    answer = await run_phase(r, CHECK_USER_ID)
+    answer = await run(r, r.plan.check_user_id)
     if answer != OK:
         kind = r.plan.provider("access", "auth_type")
         named = kind is not None and kind(r) is not None
@@ -178,7 +175,7 @@ async def _check_user(r: Request, missing: str = "") -> Answer:
         text = f"No authentication done but request not allowed without authentication for {r.uri}. Authentication not configured?"
         r.log("error", text, code=missing)
         return _config_error(r, 500, "check user")
-    answer = await run_phase(r, AUTH_CHECKER)
+    answer = await run(r, r.plan.auth_checker)
     if answer != OK:
         return _config_error(r, answer, "check access.  Check your 'Require' directive" if old else "check authorization")
     return OK

@@ -23,7 +23,7 @@ from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.body import FilePart
 from whimbrel.request.expressions import Template
-from whimbrel.request.files import KIND, Content
+from whimbrel.request.files import KIND, LARGEST_CONTENT, Content
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -255,6 +255,8 @@ def _send(r: Request) -> Answer:
     part = FilePart(handle, 0, info.st_size, r.filename or "")
     status = _describe(r, part)
     if status != 200:
+        if info.st_size <= LARGEST_CONTENT:
+            _remember(r, info, part.read())
         os.close(handle)
         r.status = status
         return OK
@@ -264,9 +266,14 @@ def _send(r: Request) -> Answer:
     data = part.read()
     r.body.append(data)
     os.close(handle)
+    _remember(r, info, data)
+    return OK
+
+
+def _remember(r: Request, info: os.stat_result, data: bytes) -> None:
+    """Keep the bytes of a small file that is whole."""
     if len(data) == info.st_size and S_ISREG(info.st_mode):
         r.engine.contents.put(r.filename or "", info, data, r.time)
-    return OK
 
 
 def _open(r: Request) -> int | None:

@@ -9,7 +9,6 @@ from collections.abc import Coroutine
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from whimbrel.config.core import CoreServer
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.mod_rewrite.compiled import Ready, RuleList
 from whimbrel.modules.mod_rewrite.context import Context
@@ -163,7 +162,7 @@ class Run:
             if not self.rules.version22:
                 c.say(2, f"setting lastsub to rule with output {rule.rule.output}")
             self.last = rule
-            if r.filename is not None and len(r.filename) > 2 * r.server_conf(CoreServer).limit_line:
+            if r.filename is not None and len(r.filename) > 2 * r.plan.server_core.limit_line:
                 r.status = 500
                 return Outcome.STATUS
         for name in c.vary:
@@ -192,13 +191,15 @@ class Run:
         values = None
         if rule.output is not None:
             values = await rule.output.values_later(c) if rule.output.waits else rule.output.values(c)
-            c.say(2, f"rewrite '{c.subject}' -> '{''.join(values)}'")
+            if c.log is not None:
+                c.say(2, f"rewrite '{c.subject}' -> '{''.join(values)}'")
         if values is not None and rule.output is not None and not self.rules.version22 and unsafe_question_mark(rule.flags, rule.output, values):
             r.log("error", "Unsafe URL with %3f URL rewritten without UnsafeAllow3F", code="AH10508", module="rewrite")
             r.status = 403
             self.refused = True
             return True
-        await self._side_effects(rule)
+        if rule.env or rule.cookies:
+            await self._side_effects(rule)
         if values is None:
             await self._force(rule)
             if rule.flags & Flag.STATUS:
@@ -277,9 +278,10 @@ class Run:
             c.say(2, f"implicitly forcing redirect (rc={rule.rule.status}{')' if old else ''} with {r.filename}")
             r.status = rule.rule.status
             return
-        await self._force(rule)
+        if rule.forced_type is not None or rule.forced_handler is not None:
+            await self._force(rule)
 
-    def _qualify(self, flags: Flag, by_proxy: bool) -> None:
+    def _qualify(self, flags: int, by_proxy: bool) -> None:
         """Make a relative result absolute: below the folder, or (2.4) below the root."""
         c, r = self.c, self.c.r
         text: str = r.filename
@@ -292,7 +294,7 @@ class Run:
             c.say(3, f"add root prefix: {text} -> /{text}")
             r.filename = "/" + text
 
-    def _to_proxy(self, flags: Flag) -> None:
+    def _to_proxy(self, flags: int) -> None:
         c, r = self.c, self.c.r
         if c.folder and not flags & Flag.NO_ESCAPE:
             before, r.filename = r.filename, escape_uri(r.filename)

@@ -17,7 +17,7 @@ class Draft:
     """A rule while its flags are read; the fields are those of `settings.Rule`."""
 
     version22: bool = False
-    flags: Flag = Flag.NONE
+    flags: int = Flag.NONE
     status: int = 302
     skip: int = 0
     rounds: int = MAX_ROUNDS
@@ -32,7 +32,7 @@ class Draft:
 Setter = Callable[[Draft, str], None]
 
 
-def _sets(flag: Flag) -> Setter:
+def _sets(flag: int) -> Setter:
     def apply(draft: Draft, _value: str) -> None:
         draft.flags |= flag
 

@@ -8,7 +8,7 @@ from whimbrel.modules.mod_rewrite.template import Template
 from whimbrel.modules.mod_rewrite.urls import absolute
 
 
-def split_query(c: Context, flags: Flag, *, version22: bool) -> None:
+def split_query(c: Context, flags: int, *, version22: bool) -> None:
     """Take the query string out of the new URL (splitout_queryargs)."""
     r = c.r
     if flags & Flag.NO_QUERY:
@@ -36,7 +36,7 @@ def split_query(c: Context, flags: Flag, *, version22: bool) -> None:
     c.say(3, f"split uri={whole} -> uri={r.filename}, args={'<none>' if r.args is None else r.args}", in_folder=False)
 
 
-def unsafe_question_mark(flags: Flag, output: Template, values: list[str]) -> bool:
+def unsafe_question_mark(flags: int, output: Template, values: list[str]) -> bool:
     """Whether the question mark at which the query would begin comes from the request and not from the rule."""
     if flags & Flag.UNSAFE_3F:
         return False
