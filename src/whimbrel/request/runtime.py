@@ -10,8 +10,18 @@ from whimbrel.config.model import LogSink
 T = TypeVar("T")
 
 
+class Row(dict[str, Any]):
+    """A row that is the same object for as long as it says the same; *shown* is what mod_status has made of it."""
+
+    __slots__ = ("shown",)
+
+    def __init__(self, *pairs: Any, **said: Any) -> None:
+        super().__init__(*pairs, **said)
+        self.shown: Any = None
+
+
 class Scoreboard(Protocol):
-    """What workers are doing, for mod_status; rows are plain dictionaries."""
+    """What workers are doing, for mod_status; rows are dictionaries."""
 
     def rows(self) -> list[dict[str, Any]]: ...
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.head import Ending, Head, read_head
@@ -23,6 +23,7 @@ from whimbrel.request.body import RequestBody, of_bad_length
 from whimbrel.request.kept import Kept
 from whimbrel.request.raw_head import Key, Near, RawHead, Told
 from whimbrel.request.record import Connection
+from whimbrel.request.runtime import Row
 from whimbrel.server.answering import WRITE_AHEAD, Answering, State
 from whimbrel.server.patience import ReadPress, press
 from whimbrel.server.service import FOREVER, Service
@@ -43,7 +44,7 @@ class HttpProtocol(Answering):
 
     __slots__ = (
         "_body", "_book", "_buffer", "_discarded", "_exact", "_expects", "_got", "_head", "_last", "_near",
-        "_parser", "_press", "_reading", "_seen", "_spoiled",
+        "_parser", "_press", "_reading", "_row", "_seen", "_spoiled",
     )
 
     def __init__(self, service: Service) -> None:
@@ -57,6 +58,7 @@ class HttpProtocol(Answering):
         self._body: RequestBody | None = None
         self._parser: ChunkedBody | LengthBody | None = None
         self._last: Key = ()
+        self._row: tuple[Head | None, int, State, Head | None, Row] | None = None
         self._near: Near | None = None
 
     # the connection ---------------------------------------------------------------------------
@@ -501,16 +503,20 @@ class HttpProtocol(Answering):
             self._state = State.LINGER
             self.transport.close()
 
-    def row(self) -> dict[str, Any]:
-        """What the scoreboard says about this connection."""
-        head = self._head or self.connection.answering
-        busy = self._state is State.BUSY or self.connection.answering is not None
-        state = "W" if busy else "C" if self._state is State.LINGER else "K" if self.connection.served else "R"
-        return {
-            "state": state, "client": self.connection.client_ip, "protocol": head.protocol.lower() if head is not None else "",
-            "request": (head.line or "") if head is not None else "", "vhost": (head.hostname or "") if head is not None else "",
-            "served": self.connection.served,
-        }
+    def row(self) -> Row:
+        """What the scoreboard says about this connection; the same object as before where nothing has changed."""
+        answering, served = self.connection.answering, self.connection.served
+        head, known = self._head or answering, self._row
+        if known is not None and known[0] is head and known[1] == served and known[2] is self._state and known[3] is answering:
+            return known[4]
+        busy = self._state is State.BUSY or answering is not None
+        row = Row({
+            "state": "W" if busy else "C" if self._state is State.LINGER else "K" if served else "R", "client": self.connection.client_ip,
+            "protocol": head.protocol.lower() if head is not None else "", "request": (head.line or "") if head is not None else "",
+            "vhost": (head.hostname or "") if head is not None else "", "served": served,
+        })
+        self._row = (head, served, self._state, answering, row)
+        return row
 
 
 def plain(address: str) -> str:

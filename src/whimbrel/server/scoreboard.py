@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.records import dataclass
+from whimbrel.request.runtime import Row
 
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128
@@ -72,6 +73,8 @@ class Board:
                     self._good.pop(slot, None)
                     return None
                 value: dict[str, Any] = json.loads(data)
+                if "rows" in value:
+                    value["rows"] = list(map(Row, value["rows"]))
                 self._good[slot] = value
                 return value
         return self._good.get(slot)
@@ -136,16 +139,20 @@ class Scoreboard:
     def totals(self) -> dict[str, Any]:
         """Sums over all workers, as they were when the rows were last asked for: once."""
         every, self._seen = self._seen or self._all(), None
-        past = self._board.past()
-        done = [*every, past]
-        cpu = [value.get("cpu", (0.0, 0.0)) for value in every]
+        past, life = self._board.past(), self._life
+        accesses, sent, duration, user, system, slots = past["accesses"], past["bytes"], past["duration"], 0.0, 0.0, 0
+        for value in every:
+            accesses += value["accesses"]
+            sent += value["bytes"]
+            duration += value["duration"]
+            cpu = value.get("cpu", (0.0, 0.0))
+            user += cpu[0]
+            system += cpu[1]
+            slots += len(value.get("rows", ())) + value.get("idle", 0)
         return {
-            "started": self._life.started, "restarted": self._life.restarted, "generation": self._life.generation,
-            "config_generation": self._life.generation + 1,
-            "built": self._life.built, "mpm": self._life.mpm,
-            "slots": max(self._life.slots, sum(len(v.get("rows", ())) + v.get("idle", 0) for v in every)),
-            "accesses": sum(v["accesses"] for v in done), "bytes": sum(v["bytes"] for v in done), "duration": sum(v["duration"] for v in done),
-            "cpu": (sum(user for user, _ in cpu), sum(system for _, system in cpu), *past["cpu"]), "processes": [v["process"] for v in every],
+            "started": life.started, "restarted": life.restarted, "generation": life.generation, "config_generation": life.generation + 1,
+            "built": life.built, "mpm": life.mpm, "slots": max(life.slots, slots), "accesses": accesses, "bytes": sent, "duration": duration,
+            "cpu": (user, system, *past["cpu"]), "processes": [value["process"] for value in every],
         }
 
 

@@ -51,7 +51,7 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
 def make_handler(scope: Scope) -> Made | None:
     """Answer requests whose handler is server-status."""
     from whimbrel.modules.mod_status import json_face
-    from whimbrel.modules.mod_status.page import auto, page
+    from whimbrel.modules.mod_status.page import Names, auto, page
     from whimbrel.modules.mod_status.state import State
 
     new = not scope.dialect.pages_22
@@ -74,8 +74,10 @@ def make_handler(scope: Scope) -> Made | None:
         if r.header_only and not (plain or as_json):
             return OK  # the page's length changes with every request: nothing is said about it
 
+        names = Names(r)
+
         def shown(state: StateNow) -> bytes:
-            return raw(json_face.document(r, state, new) if as_json else auto(r, state, new) if plain else page(r, state, new, table))
+            return raw(json_face.document(r, state, new) if as_json else auto(r, state, new) if plain else page(names, state, new, table))
 
         text = shown(state)
         r.chunked = chunked = len(text) > BUFFER

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from operator import add
 from typing import Any
 
 from whimbrel.http.url import escape_html
 from whimbrel.modules.mod_status.state import State, kilo, number, size, span, when, whole
 from whimbrel.request.identity import server_name
+from whimbrel.request.runtime import Row
 
 
 # ?auto ----------------------------------------------------------------------------------------------------------------------------------------------
@@ -83,9 +85,19 @@ _WORDS = {"_": "Ready", "S": "Starting", "R": "<b>Read</b>", "W": "<b>Write</b>"
 _SILENT_22 = ("Dur",)
 
 
-def page(r: Any, s: State, new: bool, table: bool) -> str:
+class Names:
+    """What a page says about the server that is the same for all answers to one request."""
+
+    __slots__ = ("address", "product", "server", "signature")
+
+    def __init__(self, r: Any) -> None:
+        self.server, self.address = server_name(r), r.connection.local_ip
+        self.product, self.signature = r.engine.server_field(r), r.engine.signature(r)
+
+
+def page(names: Names, s: State, new: bool, table: bool) -> str:
     """The whole page."""
-    out = [_head(r, s, new), f"<dt>{s.busy} requests currently being processed, "]
+    out = [_head(names, s, new), f"<dt>{s.busy} requests currently being processed, "]
     out.append(f"{s.graceful} workers gracefully restarting, {s.idle} idle workers</dt>\n</dl>\n" if new else f"{s.idle} idle workers</dt>\n</dl>")
     if new:
         out.append(_process_table(s))
@@ -97,14 +109,14 @@ def page(r: Any, s: State, new: bool, table: bool) -> str:
         out.append(_table(s, new))
     else:
         out.append("<hr /><h2>Server Details</h2>\n\n" + "".join(_details(whole(row)) for row in s.rows if _shown(row)))
-    out += [r.engine.signature(r), "</body></html>\n"]
+    out += [names.signature, "</body></html>\n"]
     return "".join(out)
 
 
-def _head(r: Any, s: State, new: bool) -> str:
+def _head(names: Names, s: State, new: bool) -> str:
     t = s.totals
     generations = t.get("config_generation", 1), t.get("generation", 0)
-    facts = _facts(new, server_name(r), r.connection.local_ip, r.engine.server_field(r), t.get("mpm", "event"), t.get("built", ""), int(s.now),
+    facts = _facts(new, names.server, names.address, names.product, t.get("mpm", "event"), t.get("built", ""), int(s.now),
                    int(t.get("restarted", t.get("started", s.now))), generations, s.uptime)
     return facts + (_extended(s, new) if s.extended else "")
 
@@ -159,13 +171,14 @@ def _process_table(s: State) -> str:
     sums, stopping, connections = [0, 0, 0, 0], 0, 0
     for p in s.processes:
         workers = p.get("workers", "")
-        ends = bool(p.get("stopping"))
+        ends, count = bool(p.get("stopping")), p.get("connections", 0)
         counts = [p.get(name, 0) for name in _COUNTS]
-        sums = [a + b for a, b in zip(sums, counts, strict=True)]
-        stopping, connections = stopping + ends, connections + p.get("connections", 0)
+        sums = list(map(add, sums, counts))
+        stopping, connections = stopping + ends, connections + count
+        graceful, idle = workers.count("G"), workers.count("_")
         busy = sum(map(workers.count, "RWKLDC"))
-        out.append(f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>{p.get('connections', 0)}</td>"
-                   f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{workers.count('G')}</td><td>{workers.count('_')}</td>"
+        out.append(f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>{count}</td>"
+                   f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>{idle}</td>"
                    f"{_cells(counts)}</tr>\n")
     out.append(f"<tr><td>Sum</td><td>{len(s.processes) or 1}</td><td>{stopping}</td><td>{connections}</td><td>&nbsp;</td>"
                f"<td>{s.busy - s.graceful}</td><td>{s.graceful}</td><td>{s.idle}</td>{_cells(sums)}</tr>\n</table>\n")
@@ -173,7 +186,7 @@ def _process_table(s: State) -> str:
 
 
 def _cells(counts: list[int]) -> str:
-    return "<td>{}</td><td>{}</td><td>{}</td><td>{}</td>".format(*counts)
+    return "<td>%d</td><td>%d</td><td>%d</td><td>%d</td>" % tuple(counts)
 
 
 def _pid_key(s: State) -> str:
@@ -200,18 +213,24 @@ def _frame(new: bool) -> tuple[str, str]:
 
 def _table(s: State, new: bool) -> str:
     head, tail = _frame(new)
-    out, present = [head], None
-    before = accesses = after = ""
+    out, present, other, before = [head], None, None, ""
+    middles: dict[str, str] = {}
     for row in s.rows:
+        if row is other:
+            continue  # one more of those that wait
         if "served" in row:
-            worker, state = row["worker"], row["state"]
+            worker = row["worker"]
             if worker is not present:
-                present, (before, accesses, after) = worker, _shared(worker, new)
+                present, (before, middles) = worker, _shared(worker, new)
+            begin, key, state, end = getattr(row, "shown", None) or _own(row, before, new)
+            if key is not before:
+                begin, _, state, end = _own(row, before, new)
             if state != "_" or worker["requests"]:
-                out.append(f"{before}{row['served']}{accesses}{_MODES[state]}{after}{_who(row['client'], row['protocol'], new)}"
-                           f"{_what(row['vhost'], row['request'])}")
+                out.append(f"{begin}{middles[state]}{end}")
         elif row.get("state", "_") not in "_." or "accesses" in row and _shown(row):
             out.append(_row(whole(row), new))
+        else:
+            other = row
     out.append(tail)
     return "".join(out)
 
@@ -219,12 +238,38 @@ def _table(s: State, new: bool) -> str:
 _MODES = {state: "_" if state == "_" else f"<b>{state}</b>" if state in "SRWKDLCG" else state for state in "_SRWKDLCG.I"}
 
 
-def _shared(worker: dict[str, Any], new: bool) -> tuple[str, str, str]:
-    """What stands before, between and behind a row's accesses and mode, the same for all rows of a worker."""
-    requests, sent = worker["requests"], worker["sent"]
-    text = _row({**worker, "state": "\0", "accesses": ("\0", requests, requests), "bytes": (0, sent, sent)}, new)
-    before, accesses, rest = text.split("\0")
-    return before, accesses, rest.partition("<td></td>")[0]
+class _Middles(dict[str, str]):
+    """What stands between a connection's own accesses and its client, by the state: the same for all rows of a worker."""
+
+    def __init__(self, begin: str, end: str) -> None:
+        self.begin, self.end = begin, end
+
+    def __missing__(self, state: str) -> str:
+        found = self[state] = f"{self.begin}{_MODES[state]}{self.end}"
+        return found
+
+
+def _own(row: dict[str, Any], before: str, new: bool) -> tuple[str, str, str, str]:
+    """What stands in the table for a row around what it shares with others, that begins with *before*: kept with rows that stay the same."""
+    end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
+    found = (f"{before}{row['served']}", before, row["state"], end)
+    if isinstance(row, Row):
+        row.shown = found
+    return found
+
+
+@lru_cache(maxsize=64)
+def _before(process: int, generation: int, pid: int, _new: bool) -> str:
+    """The beginning of all rows of a worker; an object of its own for each dialect."""
+    return f"<tr><td><b>{process}-{generation}</b></td><td>{pid}</td><td>"
+
+
+def _shared(worker: dict[str, Any], new: bool) -> tuple[str, _Middles]:
+    """What stands before and behind the accesses of a row's own, the same for all rows of a worker."""
+    requests, megabytes = worker["requests"], f"{worker['sent'] / 1048576:.2f}"
+    spent = f"<td>{int(worker.get('duration', 0))}</td>" if new else ""
+    end = f"\n</td><td>{worker['cpu']:.2f}</td><td>0</td><td>0</td>{spent}<td>0.0</td><td>{megabytes}</td><td>{megabytes}\n</td>"
+    return _before(worker["process"], worker["generation"], worker["pid"], new), _Middles(f"/{requests}/{requests}</td><td>", end)
 
 
 @lru_cache(maxsize=1024)

@@ -33,6 +33,7 @@ from typing import Any
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=256)
 def number(value: float, digits: int = 6) -> str:
     """``%g`` as APR prints it: no zero before the point."""
     text = f"{value:.{digits}g}"
@@ -102,7 +103,11 @@ class State:
         if not self.rows:
             self.rows = [{"pid": os.getpid(), "state": "W", "request": r.the_request, "client": r.connection.client_ip}]
         self.slots = max(int(self.totals.get("slots", 0)), len(self.rows))
-        self.board = "".join([row["state"] if "state" in row else "_" for row in self.rows]).ljust(self.slots, ".")
+        try:
+            states = "".join([row["state"] for row in self.rows])
+        except KeyError:
+            states = "".join([row.get("state", "_") for row in self.rows])
+        self.board = states.ljust(self.slots, ".")
         self.uptime = max(0, int(self.now - self.totals.get("started", self.now)))
         self.idle = self.board.count("_")
         self.graceful = self.board.count("G")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.modules.asked import ask, engine
+
+from whimbrel.modules.mod_status.page import _frame, _row, _table
+from whimbrel.modules.mod_status.state import whole
+from whimbrel.request.runtime import Row
 
 SHOWN = "<Location /server-status>\nSetHandler server-status\n</Location>\n"
 ROW = {"process": 0, "generation": 0, "pid": 3619, "state": "_", "accesses": (0, 1, 1), "bytes": (0, 4828, 4828), "cpu": 0.0,
@@ -82,3 +87,24 @@ def test_other_methods(tmp_path: Path) -> None:
     serving = engine(tmp_path, SHOWN)
     assert ask(serving, "/server-status", method="POST", body="x").status == 404
     assert ask(serving, "/server-status", method="HEAD").body == ""
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.2"])
+def test_rows_that_stay_the_same_are_shown_as_others(version: str) -> None:
+    """A connection's row is kept with what was made of it: whatever changes, the table is that of rows which say everything themselves."""
+    new = version == "2.4"
+    worker = {"process": 3, "generation": 1, "pid": 77, "requests": 0, "sent": 1 << 21, "cpu": 0.25, "duration": 12.5}
+    said = {"client": "192.0.2.1", "protocol": "http/1.1", "vhost": "a<b", "request": "GET /?a=<b> HTTP/1.1"}
+    rows = [Row(said, state="K", served=4), Row(said, state="W", served=1), Row(said, state="_", served=0)]
+    state: Any = types.SimpleNamespace()
+    for change in ({}, {"requests": 5}, {"sent": 9 << 20, "cpu": 1.5}, {"pid": 78}, {"generation": 2}):
+        worker.update(change)
+        one = dict(worker)
+        for row in rows:
+            row["worker"] = one
+        state.rows = [*rows, *[{"worker": one, "state": "_"}] * 3]
+        for dialect in (new, not new, new):
+            shown = _table(state, dialect)
+            whole_rows = [whole(dict(row)) for row in rows if row["state"] != "_" or one["requests"]]
+            head, tail = _frame(dialect)
+            assert shown == head + "".join(_row(row, dialect) for row in whole_rows) + tail
