@@ -51,7 +51,7 @@ def _user_result(ask: Asking, good: Function, user: bool) -> Cases:
 
 
 def _normal(name: str, args: str) -> str:
-    return " ".join([name, *args.split()])
+    return " ".join([name, *words(args)])
 
 
 def _opaque(ask: Asking, name: str, args: str, user: bool) -> Cases:

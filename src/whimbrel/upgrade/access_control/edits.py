@@ -72,14 +72,28 @@ def _differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -
         if start < end:
             text = list(rendered(wanted[start:end], unit))
             if low < high:
-                yield old[low].replace(text)
-                low += 1
-            elif low < len(old):
+                at = _weightiest(old, low, high, wanted[start:end])
+                yield old[at].replace(text)
+                yield from (statement.remove() for number, statement in enumerate(old[low:high], low) if number != at)
+                continue
+            if low < len(old):
                 yield old[low].before(text)
             else:
                 yield _appended(unit, text)
         for statement in old[low:high]:
             yield statement.remove()
+
+
+def _weightiest(old: Sequence[Statement], low: int, high: int, wanted: Sequence[Line]) -> int:
+    """Which of the old lines the new ones take the place of: the one that names the most of whom they name, since a comment on that stands there."""
+    named = {word for line in _flat(wanted) for word in line.args.split()[1:]}
+    return max(range(low, high), key=lambda at: (len(named.intersection(old[at].args.split()[1:])), -at))
+
+
+def _flat(lines: Iterable[Line]) -> Iterator[Line]:
+    for line in lines:
+        yield line
+        yield from _flat(line.children)
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.access.decision import Verdict
+from whimbrel.catalogue import catalogue
 from whimbrel.errors import Place
 from whimbrel.records import replace
 from whimbrel.upgrade.access_control import native
@@ -154,6 +155,10 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
         return _kept(unit, number)
     evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
                          for chain, example in made.shown(unit, become.possible[:2]))
+    strangers = _strangers(unit)
+    if strangers:
+        return Finding(number, unit.place, f"{_message(made, unit)}; {strangers[0]} is of a module that nobody knows here and may decide too",
+                       "write what httpd's own modules decided; read what that module wants in 2.4", Risk.BREAKS, Safety.REVIEW, edits, evidence)
     return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
 
 
@@ -170,6 +175,12 @@ def _never_ran(unit: Unit, edits: tuple[FileEdit, ...]) -> Finding:
     return Finding("X10", unit.place, f"{what}: 2.2 did not start with this file, so that nobody has seen what it does",
                    "write what the words without the blank mean; look whether that was wanted", Risk.BREAKS,
                    Safety.REVIEW if edits else Safety.MANUAL, edits)
+
+
+def _strangers(unit: Unit) -> list[str]:
+    """The names of its lines about authorization that no module of httpd has."""
+    old, new = catalogue("2.2"), catalogue("2.4")
+    return [line.node.name for line in unit.lines if line.name.startswith("authz") and not old.find(line.name) and not new.find(line.name)]
 
 
 def _kept(unit: Unit, number: str) -> Finding | None:
@@ -200,7 +211,15 @@ def _message(made: Control, unit: Unit) -> str:
         return "Order, Allow, Deny and Satisfy are Require in 2.4"
     if any(line.name in made.solver.gone for line in lines):
         return "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, whatever module owns them"
-    return "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, lines are alternatives, words are exact"
+    text = "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, lines are alternatives, words are exact"
+    return text + "".join(f"; Require {args.strip()} made no difference in 2.2" for args in _without_effect(lines, become.control)[:1])
+
+
+def _without_effect(lines: Lines, after: Lines) -> list[str]:
+    """The groups and users after Require that the new lines don't name any more: the module that 2.2 asked first never left it to theirs."""
+    left = {one.args.split()[0].lower().rpartition("-")[2] for one in said(after) if one.name == "require" and one.args.split()}
+    gone = [one.args for one in said(lines) if one.name == "require" and one.args.split()[:1] and one.args.split()[0].lower() in ("group", "user")]
+    return [args for args in gone if args.split()[0].lower() not in left]
 
 
 def _remedy(written: Written) -> str:

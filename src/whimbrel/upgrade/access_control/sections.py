@@ -33,7 +33,8 @@ class Unit:
     *statement* is the section's, None for a .htaccess file; *lines* are the statements directly in it that matter for access, conditional
     branches opened; *branch* are those that 2.4 alone executes; *overrides* are its AllowOverride lines.  *pattern* as httpd keeps it: a directory
     ends in ``/``; *folder* is that of a .htaccess file (with a slash at its end).  *outer* is the section or file that a <Files> stands in.
-    *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.
+    *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.  *conditions* are the arguments of the <IfDefine> branches around it, within its
+    server, of which the text doesn't say whether they are taken.
     """
 
     kind: SectionKind
@@ -47,6 +48,7 @@ class Unit:
     server: Statement | None = None
     proxy: bool = False
     unreadable: bool = False
+    conditions: tuple[str, ...] = ()
     lines: list[Statement] = field(default_factory=list)
     branch: list[Statement] = field(default_factory=list)
     overrides: list[Statement] = field(default_factory=list)
@@ -261,7 +263,8 @@ def _section(estate: Estate, statement: Statement, server: Statement | None, out
         pattern, by_regex = _first(rest)[0], True
     if by_regex and never_ends(estate, statement):
         pattern = without_end(pattern)
-    unit = Unit(kind, statement.file, statement, pattern, outer=outer, server=server, proxy=statement.name in _PROXIES)
+    unit = Unit(kind, statement.file, statement, pattern, outer=outer, server=server, proxy=statement.name in _PROXIES,
+                conditions=_conditions(statement, server))
     if by_regex:
         try:
             unit.regex = compile_regex(pattern)
@@ -272,6 +275,13 @@ def _section(estate: Estate, statement: Statement, server: Statement | None, out
         if kind is SectionKind.DIRECTORY and pattern != "/":
             unit.pattern = absolute(estate.root, pattern).rstrip("/") + "/"
     return unit
+
+
+def _conditions(statement: Statement, server: Statement | None) -> tuple[str, ...]:
+    if statement.in_22 is not None:
+        return ()
+    around = tuple(branch.args.strip() for branch in server.enclosing("<ifdefine")) if server is not None else ()
+    return tuple(args for branch in statement.enclosing("<ifdefine") if (args := branch.args.strip()) not in around)
 
 
 def never_ends(estate: Estate, statement: Statement) -> bool:

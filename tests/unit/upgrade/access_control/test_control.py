@@ -80,3 +80,57 @@ def test_a_file_that_2_2_refuses_stays_as_it_is(tmp_path: Path) -> None:
                     "<Directory ROOT/htdocs>\nAllowOverride AuthConfig\n</Directory>\n"})
     read = read_estate(Sources(options=LoadOptions(server_root=from_system(str(tmp_path)))), Wishes())
     assert not upgrade(read, RULES).files
+
+
+def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp_path: Path) -> None:
+    conf = (f"<IfDefine STAGING>\n<Location />\n{USER}Require user qa\n</Location>\n</IfDefine>\n"
+            "<Location /status>\nOrder deny,allow\nDeny from all\nAllow from 10\n</Location>\n")
+    files: dict[str, str | bytes] = {"conf/httpd.conf": MODULES + conf}
+    made = control(estate(tmp_path, files))
+    assert {len(chain.units) for chain in made.chains if chain.last.pattern == "/status"} == {1, 2}
+    assert not [chain for chain in made.chains if made.solver.differs(chain, made.forms)[0]]
+    after = text_after(tmp_path, conf)
+    assert after.endswith("<Location /status>\nAuthMerging And\nRequire ip 10\n</Location>\n")
+    assert "Require user qa" not in after.partition("</IfDefine>")[2]
+
+
+def test_contrary_names_on_the_command_line_never_meet(tmp_path: Path) -> None:
+    conf = ("<IfDefine A>\n<Location /x>\nOrder deny,allow\nDeny from all\n</Location>\n</IfDefine>\n"
+            "<IfDefine !A>\n<Location /x>\nOrder allow,deny\nAllow from all\n</Location>\n</IfDefine>\n")
+    made = control(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    assert {unit.conditions for chain in made.chains for unit in chain.units} == {("A",), ("!A",)}
+    assert max(len(chain.units) for chain in made.chains) == 1
+
+
+def test_the_new_lines_stand_where_those_stood_that_named_the_same_clients(tmp_path: Path) -> None:
+    conf = "<Location /a>\nOrder deny,allow\nDeny from all\n# the office\nAllow from 10.1.2.3\nSatisfy All\n</Location>\n"
+    assert text_after(tmp_path, conf) == "<Location /a>\n# the office\nRequire ip 10.1.2.3\n</Location>\n"
+
+
+def test_quotes_around_a_name_of_a_directory_say_nothing(tmp_path: Path) -> None:
+    conf = (MODULES + "LoadModule authnz_ldap_module modules/mod_authnz_ldap.so\n<Location /a>\nAuthType Basic\nAuthName x\n"
+            'AuthBasicProvider ldap\nAuthLDAPURL ldap://h/o?u\nRequire ldap-user "John Doe"\nOrder deny,allow\nDeny from all\nAllow from 10\n'
+            "</Location>\n")
+    made = control(estate(tmp_path, {"conf/httpd.conf": conf}))
+    assert [written.failing for written in made.written.values()] == [[]]
+
+
+def said(root: Path, conf: str) -> list[tuple[str, bool]]:
+    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}), RULES)
+    return [(finding.message, finding.needs_review) for finding in result.findings]
+
+
+def test_lines_of_modules_that_nobody_knows_need_review(tmp_path: Path) -> None:
+    conf = f"<Location /svn>\n{USER}%sSatisfy Any\nRequire valid-user\n</Location>\n"
+    assert [review for _message, review in said(tmp_path, conf % "")] == [False]
+    (message, review), = said(tmp_path, conf % "AuthzSVNAccessFile /etc/svn\n")
+    assert review
+    assert "AuthzSVNAccessFile" in message
+
+
+def test_groups_that_2_2_never_asked_for_are_told(tmp_path: Path) -> None:
+    # recorded: mod_authz_user, loaded in front of mod_authz_groupfile, says no to everybody whom Require user doesn't name
+    conf = f"<Location /a>\n{USER}AuthGroupFile conf/groups\nRequire group admins\nRequire user bob\n</Location>\n"
+    (message, review), = said(tmp_path, conf)
+    assert message.endswith("; Require group admins made no difference in 2.2")
+    assert not review

@@ -12,9 +12,11 @@ from whimbrel.upgrade.needed_modules import of_rule
 
 def check(estate: Estate) -> Iterator[Finding]:
     """Old names of the module, then the module where only its directives are there."""
+    renamed = False
     for line in estate.named("loadmodule"):
         words = line.words()
         if words[:1] == ["disk_cache_module"]:
+            renamed = True
             source = line.file.document.bytes[line.node.start:line.node.end].decode("latin-1").strip()
             text = source.replace("disk_cache_module", "cache_disk_module").replace("mod_disk_cache.", "mod_cache_disk.")
             yield Finding("C02", line.place, "mod_disk_cache is called mod_cache_disk: 2.4 can't load the old file", "load it by its new name",
@@ -25,7 +27,8 @@ def check(estate: Estate) -> Iterator[Finding]:
         if new is not None and not estate.wishes.also_22:
             yield Finding("C02", section.place, f"{old.removeprefix('!')} is called {new} in 2.4", "ask for the new name", Risk.CHANGES, Safety.SAFE,
                           (section.put_args("!" * old.startswith("!") + new + ">"),))
-    yield from of_rule(estate, "C02")
+    if not renamed:  # else the line with the new name is the one that is missing
+        yield from of_rule(estate, "C02")
 
 
 RULE = Rule("C02", "cache-disk", "mod_disk_cache is mod_cache_disk", check, order=10)
