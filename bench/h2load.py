@@ -37,13 +37,19 @@ class Times:
 
 
 def times(lines: Iterable[str], case: Case) -> Times:
-    """The log's lines (start, status, microseconds; by tabs); raises WrongAnswer when a status is another one, or there is none."""
-    found = []
+    """The log's lines (start, status, microseconds; by tabs); raises WrongAnswer when a status is another one, or there is none.
+
+    h2load forgets the status of what was being answered when the warm-up ended, and writes 0: at most one for each request that can be on its way.
+    """
+    found, early = [], case.connections * STREAMS
     for line in lines:
         _start, status, took = line.split()[:3]
-        if int(status) != case.status:
+        if status == "0" and early:
+            early -= 1
+        elif int(status) != case.status:
             raise WrongAnswer(f"{case.path}: {status}, expected {case.status}")
-        found.append(int(took) / 1000)
+        else:
+            found.append(int(took) / 1000)
     if not found:
         raise WrongAnswer(f"{case.path}: no answer in the time that was measured")
     return Times(sorted(found))

@@ -59,6 +59,12 @@ def test_a_log_without_answers_or_with_wrong_ones(lines: list[str]) -> None:
         h2load.times(lines, BY_NAME["1k"])
 
 
+def test_what_was_asked_before_the_measurement_began_does_not_count() -> None:
+    assert h2load.times(["1\t0\t9000\n", "2\t200\t5000\n"], BY_NAME["1k"]).sorted == [5.0]
+    with pytest.raises(WrongAnswer):
+        h2load.times(["1\t0\t9000\n"] * 1000, BY_NAME["1k"])
+
+
 def test_the_rate_is_that_of_all_connections_together() -> None:
     argv = h2load.command(SERVER, BY_NAME["1k"], 3, Path("log"), 3200.0)
     assert "--rps=100.0000" in argv
