@@ -10,14 +10,16 @@ import os.path
 import re
 from functools import cache
 
+from whimbrel.lazily import pattern
+
 
 def source_of(module: str, code: str, text: str) -> str:
     """``mod_rewrite.c(483)``, "" where it is not known; *module* is the short name."""
     codes, texts = table()
     if code:
         return codes.get(code, "")
-    for pattern, source in texts.get(module, ()):
-        if pattern.match(text):
+    for beginning, source in texts.get(module, ()):
+        if beginning.match(text):
             return source
     return ""
 
@@ -30,8 +32,8 @@ def table() -> tuple[dict[str, str], dict[str, list[tuple[re.Pattern[str], str]]
     with open(os.path.join(os.path.dirname(__file__), "log_sources.tsv"), encoding="utf-8") as file:
         for line in file.read().split("\n")[1:-1]:
             module, key, source = line.split("\t")
-            if re.fullmatch(r"AH\d+", key):
+            if key.startswith("AH") and key[2:].isdigit():
                 codes[key] = source
             else:
-                texts.setdefault(module, []).append((re.compile(key), source))
+                texts.setdefault(module, []).append((pattern(key), source))
     return codes, texts

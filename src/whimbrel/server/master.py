@@ -35,6 +35,7 @@ from whimbrel.server.runtime import ServerRuntime
 from whimbrel.server.scoreboard import Board, Life
 from whimbrel.server.words import cause
 
+_HTTP2 = "whimbrel.server.http2"
 _URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)
 
 
@@ -129,7 +130,9 @@ class Master:
         if temporary is None:
             return 1
         self._listen_to_signals()
-        if not self.options.single:
+        if self.options.single:
+            gc.enable()
+        else:
             self._settle()
         self.say_hello()
         pidfile.publish(self.generation.spec.pid_file, temporary)
@@ -185,15 +188,20 @@ class Master:
         for module in self.generation.configuration.modules.modules:
             for hook in module.hooks:
                 import_module(hook.make.__module__)
-        privileges.import_everything(self._imported)
+        spared = "" if self.generation.configuration.loaded("http2_module") else _HTTP2
+        if not spared:
+            import_module(_HTTP2)
+        privileges.import_everything(self._imported, spared=spared)
         source_of("core", "", "")
 
     def _settle(self) -> None:
         """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
-        self._import()
-        gc.unfreeze()
-        gc.collect()
+        if self.life.generation:
+            self._import()
+            gc.unfreeze()
+            gc.collect()  # what was there before; at first there is next to nothing to be found
         gc.freeze()
+        gc.enable()  # start-up leaves it off
         self.children.complete(self.generation, self.wanted)
 
     def _look_after(self) -> int:

@@ -5,15 +5,13 @@ The package may lie in a folder which that user can't read, so everything that a
 
 from __future__ import annotations
 
-import dis
 import grp
 import os
 import pwd
+import re
 import resource
 import sys
-from collections.abc import Iterator
 from importlib import import_module
-from types import CodeType
 from typing import Final
 
 from whimbrel.config.model import ServerSpec
@@ -29,7 +27,10 @@ worker_imports: Final = (
     "syslog", "tempfile", "threading", "traceback", "urllib.parse", "uvloop", "zlib",
 )
 DESCRIPTORS: Final = 65536
-_IMPORT: Final = dis.opmap["IMPORT_NAME"]
+_LATE: Final = re.compile(r"^[ \t]+(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([^\n#]+))", re.MULTILINE)
+_FOR_TYPES: Final = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
+_NAMES: Final = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?")
+_MODULES: Final = re.compile(r"([\w.]+)(?:[ \t]+as[ \t]+\w+)?")
 # What the libraries that a module of ours uses import behind the scenes.
 imports_of: Final = {
     "whimbrel.modules.passwords": (
@@ -38,10 +39,10 @@ imports_of: Final = {
 }
 
 
-def import_everything(done: set[str] | None = None) -> None:
+def import_everything(done: set[str] | None = None, *, spared: str = "") -> None:
     """Import what a worker may need: the names above, and whatever a function of a loaded module of ours imports when it is called.
 
-    *done* are modules that were looked at before; it grows.
+    *done* are modules that were looked at before; it grows.  *spared* is a module that nothing will ask for.
     """
     for name in worker_imports:
         import_module(name)
@@ -49,7 +50,10 @@ def import_everything(done: set[str] | None = None) -> None:
     while fresh := {name for name in sys.modules if name.startswith("whimbrel.")} - done:
         done |= fresh
         for module in fresh:
-            for name in (*imports_of.get(module, ()), *late_imports(module)):
+            for name in (*imports_of.get(module, ()), *sorted(late_imports(module))):
+                package, _, last = name.rpartition(".")
+                if (spared and spared in (name, package)) or (package in sys.modules and hasattr(sys.modules[package], last)):
+                    continue
                 try:
                     import_module(name)
                 except ImportError:
@@ -57,30 +61,25 @@ def import_everything(done: set[str] | None = None) -> None:
 
 
 def late_imports(module: str) -> set[str]:
-    """The modules that functions of *module* import, as their byte code says."""
-    spec = sys.modules[module].__spec__
-    loader = getattr(spec, "loader", None)
-    code = loader.get_code(module) if loader is not None else None
-    return set() if code is None else {name for part in _functions(code) for name in _imported(part)}
+    """The modules that functions of *module* import, as its source says; a name after ``import`` may be one, too."""
+    source = _source(module)
+    found: set[str] = set()
+    for package, names, plain in _LATE.findall(_FOR_TYPES.sub("", source)) if source else ():
+        if package:
+            found.add(package)
+            found.update(f"{package}.{name}" for name in _NAMES.findall(names))
+        else:
+            found.update(_MODULES.findall(plain))
+    return found
 
 
-def _functions(code: CodeType) -> Iterator[CodeType]:
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield part
-            yield from _functions(part)
-
-
-def _imported(code: CodeType) -> Iterator[str]:
-    if _IMPORT not in code.co_code[::2]:
-        return
-    names: tuple[str, ...] = ()
-    for step in dis.get_instructions(code):
-        if step.opname == "IMPORT_NAME":
-            yield step.argval
-            yield from (f"{step.argval}.{name}" for name in names or ())
-        elif step.opname == "LOAD_CONST":
-            names = step.argval if isinstance(step.argval, tuple) and all(isinstance(n, str) for n in step.argval) else ()
+def _source(module: str) -> str:
+    """The text of a module's file, "" where there is none."""
+    try:
+        with open(sys.modules[module].__file__ or "", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def raise_limits() -> None:
