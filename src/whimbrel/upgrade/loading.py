@@ -48,6 +48,15 @@ class Loading:
         folder = self._folder()
         if self.debian or folder.startswith(_DEBIAN):
             return True
+        return self._lacks(folder, identifier)
+
+    def refuses(self, line: Statement) -> bool:
+        """Whether the LoadModule line names a module that the 2.4 on this machine has in its binary: the start fails there."""
+        identifier, path = line.words()
+        return identifier in BUILT_IN and self._lacks(path.rpartition("/")[0], identifier)
+
+    def _lacks(self, folder: str, identifier: str) -> bool:
+        """Whether *folder* holds the modules of a 2.4, but not that one."""
         row = catalogue("2.4").module(identifier)
         path = folder if folder.startswith("/") else os.path.join(self.estate.root, folder)
         at_hand = os.path.exists(raw(f"{path}/mod_authz_core.so"))

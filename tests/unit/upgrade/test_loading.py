@@ -10,6 +10,7 @@ from tests.unit.upgrade.estates import estate
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.loading import loading
+from whimbrel.upgrade.passes import upgrade
 
 ALIAS = "LoadModule alias_module modules/mod_alias.so\n"
 
@@ -68,3 +69,15 @@ def test_modules_that_a_binary_has(tmp_path: Path) -> None:
     assert not found.built_in("filter_module")
     (tmp_path / "modules/mod_unixd.so").write_bytes(b"")
     assert not found.built_in("unixd_module")
+
+
+def test_lines_that_a_binary_refuses(tmp_path: Path) -> None:
+    conf = ALIAS + "LoadModule unixd_module modules/mod_unixd.so\n"
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules/mod_authz_core.so").write_bytes(b"")
+    found = estate(tmp_path, {"conf/httpd.conf": conf})
+    assert [line.words()[0] for line in loading(found).lines if loading(found).refuses(line)] == ["unixd_module"]
+    after = next(iter(upgrade(found).files.values()))
+    assert b"unixd_module" not in after
+    (tmp_path / "modules/mod_unixd.so").write_bytes(b"")
+    assert b"unixd_module" in next(iter(upgrade(estate(tmp_path, {"conf/httpd.conf": conf})).files.values()))

@@ -7,6 +7,7 @@ from typing import Final
 
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.loading import loading
 from whimbrel.upgrade.mending import swap
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 from whimbrel.upgrade.needed_modules import of_rule
@@ -22,11 +23,15 @@ GONE: Final = {
 
 def check(estate: Estate) -> Iterator[Finding]:
     """LoadModule lines of modules that 2.4 doesn't have, then what every configuration needs now."""
+    state = loading(estate)
     for line in estate.named("loadmodule"):
         name = "".join(line.words()[:1])
         if name in GONE:
             yield Finding("C05", line.place, f"mod_{name.removesuffix('_module')} is gone: {GONE[name]}", "remove the line", Risk.BREAKS,
                           Safety.SAFE, swap(estate, line))
+        elif line in state.lines and state.refuses(line):
+            yield Finding("C05", line.place, f"the 2.4 on this machine has mod_{name.removesuffix('_module')} in its binary and refuses the line",
+                          "remove the line", Risk.BREAKS, Safety.SAFE, swap(estate, line))
     for line in estate.named("example"):
         if takes(estate, line, "options"):  # else 2.2 refuses it too
             yield Finding("C05", line.place, "Example was mod_example's, an example for programmers that did nothing", "remove the line", Risk.BREAKS,
