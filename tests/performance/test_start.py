@@ -1,0 +1,107 @@
+"""What a check of a configuration imports and how much it does: neither may grow unnoticed.
+
+Start-up time is made of imports.  Counts of modules and of calls are the same on every machine and under any load, times are not.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import whimbrel
+from tests.performance.test_calls import calls_of
+from whimbrel.config.load import load
+from whimbrel.config.options import LoadOptions
+from whimbrel.dialect import V24
+from whimbrel.modules import ALL
+from whimbrel.modules.core.spec import server_spec
+
+# Each costs more than a millisecond, or brings others that do.
+HEAVY = frozenset(
+    "_ctypes _hashlib _ssl asyncio bcrypt calendar concurrent.futures copy ctypes dataclasses datetime dd dis email h2 hashlib html http inspect "
+    "ipaddress json linecache locale logging passlib pcre2 pickle random rich selectors shutil signal socket ssl subprocess tempfile threading "
+    "tokenize traceback typer urllib urllib.parse uuid uvloop weakref zlib".split())
+# Ours that only answer requests, or only serve.
+SERVING = ("whimbrel.http.head", "whimbrel.http.http2", "whimbrel.expr.parser", "whimbrel.modules.passwords", "whimbrel.modules.core.handler",
+           "whimbrel.request.engine", "whimbrel.request.plan", "whimbrel.request.process", "whimbrel.request.record", "whimbrel.server",
+           "whimbrel.cli.control")
+MOST = 116  # of our modules
+CALLS_PER_HOST = 150
+MODULES = "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status".split()
+PLAIN = """ServerName localhost
+Listen 127.0.0.1:8080
+LogFormat "%h %l %u %t \\"%r\\" %>s %b" common
+CustomLog access_log common
+<Directory />
+    AllowOverride None
+    Require all denied
+</Directory>
+<Directory "{root}/htdocs">
+    Require all granted
+    Options +Indexes +Includes +FollowSymLinks
+    AddType text/html .shtml
+    AddOutputFilter INCLUDES .shtml
+</Directory>
+<Directory "{root}/htdocs/private">
+    AuthType Basic
+    AuthName "A place"
+    AuthUserFile "{root}/passwd"
+    Require valid-user
+</Directory>
+<Location /server-status>
+    SetHandler server-status
+</Location>
+"""
+
+
+def written(root: Path, more: str = "") -> Path:
+    """A plain configuration, and *more*; its file."""
+    for folder in ("htdocs", "logs"):
+        (root / folder).mkdir(exist_ok=True)
+    loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in MODULES)
+    (root / "httpd.conf").write_text(f"{loads}ServerRoot {root}\n{PLAIN.format(root=root)}{more}")
+    return root / "httpd.conf"
+
+
+def imported(root: Path) -> list[str]:
+    """The modules that ``-t`` has imported in the end, without those that Python itself begins with."""
+    code = (
+        "import sys; before = set(sys.modules); from whimbrel.cli.httpd import run; "
+        f"status = run(['whimbrel-httpd', '-d', {str(root)!r}, '-f', {str(written(root))!r}, '-t']); "
+        "print(status, *sorted(set(sys.modules) - before))")
+    environment = {**os.environ, "PYTHONPATH": str(Path(whimbrel.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    status, *names = done.stdout.split()
+    assert (status, done.stderr) == ("0", "Syntax OK\n")
+    return names
+
+
+def test_a_check_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    names = imported(tmp_path)
+    assert "whimbrel.modules.mod_include" in names
+    assert not HEAVY & set(names)
+    assert not [name for name in names if name.startswith(SERVING)]
+    ours = [name for name in names if name.startswith("whimbrel")]
+    assert len(ours) <= MOST
+
+
+def check(options: LoadOptions) -> None:
+    """Read a configuration as -t does."""
+    server_spec(load(options, ALL, V24))
+
+
+def hosts(count: int) -> str:
+    """That many virtual hosts."""
+    return "".join(f'<VirtualHost *>\nServerName h{n}.example.org\nDocumentRoot "htdocs"\n</VirtualHost>\n' for n in range(count))
+
+
+def test_what_a_virtual_host_costs(tmp_path: Path) -> None:
+    """The calls of a thousand hosts more, for each of them; the second reading counts, when everything is imported and compiled."""
+    counts = []
+    for count in (500, 500, 1500):
+        options = LoadOptions(server_root=str(tmp_path), file=str(written(tmp_path, hosts(count))), check_only=True)
+        counts.append(calls_of(partial(check, options)))
+    assert 0 < (counts[2] - counts[1]) / 1000 <= CALLS_PER_HOST
