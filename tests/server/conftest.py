@@ -48,7 +48,7 @@ class Running:
         return [sys.executable, "-c", "from whimbrel.cli.httpd import main; main()", "-d", str(self.root), *more]
 
     def run(self, *more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.command(*more), capture_output=True, text=True, cwd=self.root, env=self.environment, timeout=20, check=False)
+        return subprocess.run(self.command(*more), capture_output=True, text=True, cwd=self.root, env=self.environment, timeout=60, check=False)
 
     def start(self, *more: str) -> None:
         with (self.root / "stderr").open("wb") as sink:
@@ -58,7 +58,7 @@ class Running:
     def ended(self) -> bool:
         return self.process is not None and self.process.poll() is not None
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 8.0) -> None:
+    def wait_for(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, self.errors()
@@ -76,7 +76,7 @@ class Running:
         return [int(p) for p in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=8)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def ask(self, data: bytes) -> bytes:
         """Send bytes, and give back all that comes until the server closes."""
@@ -91,17 +91,17 @@ class Running:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(8)
+                self.process.wait(30)
             finally:
                 if self.process.poll() is None:
                     self.process.kill()
 
 
 def everything(wire: socket.socket) -> bytes:
-    out = b""
-    while data := wire.recv(1 << 16):
+    out = bytearray()
+    while data := wire.recv(1 << 20):
         out += data
-    return out
+    return bytes(out)
 
 
 @pytest.fixture

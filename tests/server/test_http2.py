@@ -53,7 +53,7 @@ class Peer:
         self.wire.send_headers(number, fields, end_stream=end)
         self.flush()
 
-    def read(self, until: type[Event], count: int = 1, seconds: float = 8.0) -> list[Event]:
+    def read(self, until: type[Event], count: int = 1, seconds: float = 30.0) -> list[Event]:
         """Read until *count* events of a kind have come, or the server has closed."""
         end = time.monotonic() + seconds
         while len(found := [e for e in self.events if isinstance(e, until)]) < count and not self.closed and time.monotonic() < end:

@@ -28,7 +28,7 @@ def test_a_worker_out_of_descriptors_does_not_spin_and_recovers(server: Running)
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
     server.wait_for(lambda: (server.root / "logs/httpd.pid").exists() or server.ended())
     worker = server.workers()[0]
-    crowd = [socket.create_connection(("127.0.0.1", server.port), timeout=8) for _ in range(120)]
+    crowd = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(120)]
     time.sleep(0.5)
     before = seconds_of(worker)
     time.sleep(1.5)
