@@ -67,6 +67,12 @@ def _head(read: Callable[[Evaluation], str | None]) -> Variable:
     return Variable(read)
 
 
+def _read(e: Evaluation, value: str) -> str:
+    """A part of the request line; "" where the line could not be read."""
+    head = getattr(e.request, "head", None)
+    return "" if head is not None and head.method is None else value
+
+
 def _of(read: Callable[[Evaluation], str | None], *reads: str) -> Variable:
     return Variable(read, frozenset(reads))
 
@@ -85,10 +91,10 @@ VARIABLES: Final[dict[str, Variable]] = {
     "HTTP_REFERER": _field("Referer"),
     "HTTP_USER_AGENT": _field("User-Agent"),
     # the request
-    "REQUEST_METHOD": _head(lambda e: e.request.method),
+    "REQUEST_METHOD": _head(lambda e: _read(e, e.request.method)),
     "REQUEST_SCHEME": _head(lambda e: e.view.scheme()),
-    "REQUEST_URI": _head(lambda e: e.request.uri),
-    "DOCUMENT_URI": _head(lambda e: e.request.uri),
+    "REQUEST_URI": _head(lambda e: _read(e, e.request.uri)),
+    "DOCUMENT_URI": _head(lambda e: _read(e, e.request.uri)),
     "REQUEST_FILENAME": _head(lambda e: e.request.filename),
     "SCRIPT_FILENAME": _head(lambda e: e.request.filename),
     "PATH_INFO": _head(lambda e: e.request.path_info),

@@ -58,20 +58,22 @@ def range_header(headers: Headers, *, version22: bool = False) -> str | None:
 
 def parse_ranges(value: str | None, length: int, limits: RangeLimits = DEFAULT_LIMITS, *, version22: bool = False) -> Ranges:
     """The parts of *length* bytes that a Range header asks for; the caller has seen to If-Range (`conditional.range_still_fits`)."""
-    if value is None or value[:6].lower() != "bytes=" or limits.ranges == 0:
+    if value is None or value[:6].lower() != "bytes=" or (version22 and limits.ranges == 0):
         return _WHOLE
     one = _SINGLE.fullmatch(value, 6)
     if one is not None:
         start, end = int(one[1]), int(one[2])
         if start >= length:
             return _NONE_FITS if start <= end else _WHOLE
-        return Ranges(Verdict.PARTS, ((start, min(end, length - 1)),)) if start <= end else _WHOLE
+        return Ranges(Verdict.PARTS, ((start, min(end, length - 1)),)) if start <= end and limits.ranges else _WHOLE
     asked = _asked(value[6:], length, version22)
     if asked is None:
         return _WHOLE
     fitting = [(start, min(end, length - 1)) for start, end in asked if start < length]
     if not fitting:
         return _NONE_FITS if asked else _WHOLE
+    if limits.ranges == 0:  # 2.4 tells first when none fits
+        return _WHOLE
     if not version22:
         return _joined(fitting, length, limits)
     if 0 <= limits.ranges < len(fitting) or sum(end - start + 1 for start, end in fitting) > length:

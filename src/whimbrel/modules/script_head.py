@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from whimbrel.http.conditional import Condition, meets_conditions
 from whimbrel.http.dates import parse_http
+from whimbrel.http.status import known
 from whimbrel.http.url import escape_html
 from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.modules.setters import atoi
@@ -95,7 +96,7 @@ class ScriptHead:
     def _set_status(self, value: str) -> None:
         self._status = True
         self.r.status = status = atoi(value)
-        self.r.status_line = value if value[3:4] == " " and value[4:].strip() and value[:3].isdigit() else None
+        self.r.status_line = _line_of(value, status, self._old)
         if not 100 <= status < 600 and not self._old:
             self._tell(f"Invalid status line from script '{self.name}': {value[:SHOWN]}")
 
@@ -123,3 +124,12 @@ class ScriptHead:
         modified = int(r.time) if r.mtime is None else r.mtime // 1_000_000
         met = meets_conditions(r.method, r.headers_in, r.headers_out.get("ETag"), modified, int(r.time), r.status, version22=self._old)
         return OK if met is Condition.OK else 304 if met is Condition.NOT_MODIFIED else 412
+
+
+def _line_of(value: str, status: int, old: bool) -> str | None:
+    """The status line that Status asks for: three digits and a reason; without one only where httpd has none of its own (validate_status_line)."""
+    if not value[:3].isdigit():
+        return None
+    if len(value) == 3:
+        return None if known(status, version22=old) else value + " "
+    return value if value[3] == " " and value[4:].strip() else None

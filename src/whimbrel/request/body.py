@@ -74,10 +74,10 @@ class RequestBody:
     """The body of a request as it arrives: the connection feeds it, a handler reads it.
 
     *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes reading.  *failure* says why
-    the rest of it can't be read.
+    the rest of it can't be read, *noticed* whether that mattered to anyone.
     """
 
-    __slots__ = ("_chunks", "_done", "_waiter", "failure", "length", "on_demand", "received", "trailers")
+    __slots__ = ("_chunks", "_done", "_waiter", "failure", "length", "noticed", "on_demand", "received", "trailers")
 
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
@@ -87,6 +87,7 @@ class RequestBody:
         self._chunks: list[bytes] = []
         self._done = length == 0
         self.failure: BodyError | None = None
+        self.noticed = False
         self._waiter: Future[None] | None = None
 
     @property
@@ -118,6 +119,7 @@ class RequestBody:
 
     def refused(self, failure: BodyError) -> BodyError:
         """A handler will not have it, since it is larger than allowed; gives *failure* back."""
+        self.noticed = True
         if self.failure is None:
             self.failure = failure
         return failure
@@ -131,6 +133,7 @@ class RequestBody:
         """The next bytes, b"" at the end; raises BodyError."""
         while not self._chunks:
             if self.failure is not None:
+                self.noticed = True
                 raise self.failure
             if self._done:
                 return b""

@@ -30,7 +30,7 @@ def apply_ranges(r: Request) -> int:
     """Cut the body to the ranges asked for; the status that the answer has then, 416 when none fits."""
     old, fields = r.plan.dialect.reasons_22, r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
-    if value is None or "content-range" in fields or r.headers_out.get("Accept-Ranges") == "none":
+    if value is None or "content-range" in fields or _never(r, old):
         return r.status
     if not r.headers_in.none_of(IF_RANGE):
         modified = r.headers_out.get("Last-Modified")
@@ -46,6 +46,11 @@ def apply_ranges(r: Request) -> int:
         return UNSATISFIABLE
     _cut(r, found.parts, length, old)
     return r.status
+
+
+def _never(r: Request, old: bool) -> bool:
+    """Whether the answer is sent whole whatever is asked for; where it is MaxRanges that says so, a range that can't be met is told all the same."""
+    return r.headers_out.get("Accept-Ranges") == "none" and (old or r.plan.core.max_ranges != 0)
 
 
 def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:

@@ -16,6 +16,7 @@ from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
+from whimbrel.http.status import DROPPING
 from whimbrel.registry.phases import DECLINED, DONE, OK
 from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
@@ -87,8 +88,8 @@ class Engine:
         if status == OK:
             status = await self._run(r)
             failure = body.failure
-            if status != OK and failure is not None and failure.chunk and status != failure.status:
-                r.status = failure.status  # the body is looked at before the page for another failure is made
+            if status != OK and failure is not None and failure.chunk and status != failure.status and not (r.close or status in DROPPING):
+                r.status, body.noticed = failure.status, True  # the body is looked at before the page for another failure is made
                 await send_error(r, status)
             elif status != OK:
                 await die(r, status)

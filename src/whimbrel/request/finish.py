@@ -49,7 +49,7 @@ async def finish(r: Request) -> Answer:
             await filtered(r)
             return _answer(r, measured=False)
     failure = r.body_in.failure
-    refused = failure is not None and failure.endless
+    refused = failure is not None and failure.endless and r.body_in.noticed
     return _answer(r, measured=not refused, refused=refused, plain=plain)
 
 
@@ -168,7 +168,7 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     wimpy = "connection" in entries and _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "content-length" in entries
-    ends = refused or (r.close and _two_framings(r)) or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
+    ends = refused or r.close or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     unchunked = asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
@@ -197,13 +197,6 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     if chunked:
         out.merge("Transfer-Encoding", "chunked")  # httpd's header filter adds it last
     return not stays or r.close, framing
-
-
-def _two_framings(r: Request) -> bool:
-    """Whether the connection ends since it is not certain where the request's body did; a head that was refused ends it without a word."""
-    while r.prev is not None:
-        r = r.prev
-    return r.head is not None and r.head.error is None
 
 
 def _waits(r: Request) -> bool:

@@ -164,7 +164,14 @@ def test_fields_behind_a_body(tmp_path: Path, conf: str, merged: str) -> None:
     assert lines(serving) == [f"{merged}|a, b|-"]
 
 
-def test_a_password_in_the_target_is_not_shown(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "logged"), [
+    ("GET http://u:p@localhost/a.txt HTTP/1.1\r\n", "GET http://u:XXXXXXXX@localhost/a.txt HTTP/1.1"),
+    ("GET http://u:p@localhost/a.txt FOO/1.1\r\n", "GET http://u:XXXXXXXX@localhost/a.txt HTTP/1.0"),
+    ("CONNECT http://u:p@localhost/a.txt HTTP/11.1\r\n", "CONNECT http://u:p@localhost/a.txt HTTP/11.1"),
+    ("GET http://u:p@localhost/a.txt HTTP/1.1\n", r"GET http://u:p@localhost/a.txt HTTP/1.1\n"),
+])
+def test_a_password_in_a_target_that_is_understood_is_not_shown(tmp_path: Path, sent: str, logged: str) -> None:
+    """As 2.4.71 logs them."""
     serving = engine(tmp_path, "LogFormat '%r' f\nCustomLog logs/log f", FILES)
-    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(b"GET http://u:p@localhost/a.txt HTTP/1.1\r\nHost: x\r\n\r\n")
-    assert lines(serving) == ["GET http://u:XXXXXXXX@localhost/a.txt HTTP/1.1"]
+    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(f"{sent}Host: x\r\n\r\n".encode())
+    assert lines(serving) == [logged]

@@ -169,7 +169,7 @@ def make_default_handler(scope: Scope) -> Made:
         return answer(r) if r.method_number else deliver(r, missing, style)
 
     async def after_body(r: Request) -> Answer:
-        if not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None:
+        if not r.close and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):  # read so that the connection can go on
             await r.body_in.discard(limit)
         return answer(r)
 

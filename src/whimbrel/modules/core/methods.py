@@ -58,7 +58,7 @@ def make_trace(scope: Scope) -> Made:
         if mode == 0:
             first.notes["error-notes"] = "TRACE denied by server configuration"
             return 405
-        if mode != 2 and (not r.body_in.ended or r.body_in.buffered):
+        if mode != 2 and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):
             r.log(level, f"TRACE with body is not allowed for {r.uri}", code="AH01595", module="http")
             return 413
         try:

@@ -107,7 +107,7 @@ async def write_tail(r: Any, look: Look) -> None:
     elif kind == "text":
         r.write(f"<pre>\n{escape_html(found)}</pre>\n</body></html>\n")
     else:
-        r.write(r.engine.signature(r) + "</body></html>\n")
+        r.write(r.engine.signature(r).removeprefix("<hr>\n") + "</body></html>\n")  # the rule is the table's
 
 
 # The handler ----------------------------------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from whimbrel.directives.spec import Versions
 from whimbrel.http.dates import log_time
+from whimbrel.http.target import unsplit
 from whimbrel.http.url import escape_logitem
 from whimbrel.lazily import pattern
 from whimbrel.records import dataclass
@@ -125,8 +126,17 @@ def request_line(r: Any, _argument: str) -> str | None:
     """%r; a password in the target is not shown."""
     line = r.the_request
     if line is not None and "@" in line:
-        line = _PASSWORD.sub(r"\1XXXXXXXX@", line)
+        head = getattr(r, "head", None)
+        line = _PASSWORD.sub(r"\1XXXXXXXX@", line) if head is None else _masked(head, line)
     return _escaped(line)
+
+
+def _masked(head: Any, line: str) -> str:
+    """The line put together anew where its target has a password; a line that was not understood stays as it is."""
+    url = head.url
+    if url is None or url.password is None:
+        return line
+    return f"{head.method} {unsplit(url)}" + ("" if head.version == (0, 9) else f" {head.protocol}")
 
 
 def query(r: Any, _argument: str) -> str | None:

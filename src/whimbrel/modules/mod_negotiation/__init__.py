@@ -130,6 +130,8 @@ def _read_map(r: Any, source: Any, n: Negotiation) -> Answer:
     try:
         with open(raw(path), "rb") as file:
             reader = MapReader(file.read(), path)
+    except IsADirectoryError:  # which httpd can open, but nothing is read from it
+        reader = MapReader(b"", path)
     except OSError as problem:
         r.log("error", f"cannot access type map file: {path}", code="AH00683", module="negotiation")
         return 404 if isinstance(problem, (FileNotFoundError, NotADirectoryError)) else 403

@@ -176,3 +176,7 @@ def test_old_look(tmp_path: Path) -> None:
 def test_size(size: int, text: str) -> None:
     """Four characters (APR's apr_strfsize, as the listings show it)."""
     assert size_text(size) == text
+
+
+def test_the_signature_stands_there_without_its_rule(tmp_path: Path) -> None:
+    assert "</ul>\n<address>" in listed(tmp_path, "ServerSignature On").body

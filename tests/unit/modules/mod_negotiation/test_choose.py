@@ -106,3 +106,9 @@ def test_bodies_in_maps(tmp_path: Path) -> None:
     assert (reply.body, reply.get("Content-Type"), reply.get("Content-Language"), reply.get("TCN")) == ("hello english\n", "text/plain", "en", None)
     assert asked(tmp_path, "/b.var", "Range: bytes=1-3").body == "ell"
     assert asked(tmp_path, "/b.var", method="PUT").status == 405
+
+
+def test_a_folder_as_a_map_names_nothing(tmp_path: Path) -> None:
+    """As 2.4.71: a folder can be opened, and is read as an empty map."""
+    conf = "SetHandler type-map\n"
+    assert asked(tmp_path, "/", conf=conf).status == 406
