@@ -135,7 +135,7 @@ class CommandState(Command):
                 if not self.allowed & _NONFATAL_UNKNOWN:
                     raise UnknownDirective(node.name, node.place)
                 self.configuration.warn(
-                    f"Unknown directive {node.name} perhaps misspelled or defined by a module not included in the server configuration",
+                    f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not included in the server configuration",
                     code="AH02296", place=node.place)
                 continue
             try:

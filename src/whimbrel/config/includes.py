@@ -186,11 +186,14 @@ class NotRegular(OSError):
 
 
 def read_regular(path: str) -> bytes:
-    """The bytes of a configuration file; NotRegular (EBADF) for a device, pipe or socket other than /dev/null."""
-    with open(raw(path), "rb", opener=_without_waiting) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) and path != "/dev/null":
-            raise NotRegular(9, os.strerror(9))
-        return file.read()
+    """The bytes of a configuration file; NotRegular (EBADF) for a folder, device, pipe or socket other than /dev/null."""
+    try:
+        with open(raw(path), "rb", opener=_without_waiting) as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) or path == "/dev/null":
+                return file.read()
+    except IsADirectoryError:
+        pass
+    raise NotRegular(9, os.strerror(9))
 
 
 def _without_waiting(path: str | bytes, flags: int) -> int:

@@ -14,6 +14,7 @@ from whimbrel.dialect import Dialect
 from whimbrel.directives.words import getword
 from whimbrel.octets import raw, text
 from whimbrel.request.files import Mark, mark
+from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -56,7 +57,9 @@ class AuthFile(Generic[T]):
         if self._content is not None and seen == self._mark:
             return self._content
         if not _may_be_read(info, self.path):
-            r.log("error", f"Access to file {self.path} denied by server: not a regular file", code="AH00554")
+            r.outside()
+            line = LogLine("error", f"Access to file {self.path} denied by server: not a regular file", "AH00554")
+            r.engine.error_log.about_server(r.server, line)
             raise Unreadable(_BAD_FILE)
         try:
             with open(raw(self.path), "rb") as file:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.http.chunked import BodyError
-from whimbrel.http.lines import Reason
 from whimbrel.octets import text
 
 if TYPE_CHECKING:
@@ -16,10 +14,14 @@ _PAIRS: Final = 65536  # bytes of separators that a form may have besides
 _ESCAPE: Final = re.compile("%(.)(.)", re.DOTALL)
 
 
+class FormTooLarge(Exception):
+    """A form of more bytes than are taken: the answer is 413."""
+
+
 async def read_form(r: Request, limit: int) -> dict[str, str]:
     """The fields of the request's form, of equal names the first; {} for a body of another type, which stays unread.
 
-    Raises BodyError: 413 where decoded names and values together have more than *limit* bytes.
+    Raises FormTooLarge where decoded names and values together have more than *limit* bytes.
     """
     kind = (r.headers_in.get("Content-Type") or "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -28,22 +30,23 @@ async def read_form(r: Request, limit: int) -> dict[str, str]:
     while piece := await r.body_in.read():
         data += piece
         if len(data) > room:
-            raise _too_large(limit)
+            raise FormTooLarge
     found: dict[str, str] = {}
     left = limit
     for pair in text(bytes(data)).split("&"):
         name, equals, value = pair.partition("=")
+        name, value = _decoded(name), _decoded(value)
+        left -= len(name) + len(value)
         if equals:
-            name, value = _decoded(name), _decoded(value)
-            left -= len(name) + len(value)
-            found.setdefault(name, value)
+            found.setdefault(_ended(name), _ended(value))
         if left < 0:
-            raise _too_large(limit)
+            raise FormTooLarge
     return found
 
 
-def _too_large(limit: int) -> BodyError:
-    return BodyError(413, Reason("debug", "", f"the form is larger than {limit} bytes"))
+def _ended(text: str) -> str:
+    """A NUL ends a text."""
+    return text.partition("\0")[0]
 
 
 def _decoded(value: str) -> str:

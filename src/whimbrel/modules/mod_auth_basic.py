@@ -226,7 +226,9 @@ def make_fake(scope: Scope) -> Made | None:
                 r.headers_in.unset("Authorization")
                 return DECLINED
             values.append(value)
-        r.headers_in.set("Authorization", "Basic " + text(b64encode(raw(":".join(values)))))
+        made = "Basic " + text(b64encode(raw(":".join(values))))
+        r.headers_in.set("Authorization", made)
+        r.log("info", f'AuthBasicFake: "Authorization: {made}"', code="AH02457", module=_MODULE)
         return OK
 
     return Made(set_header)

@@ -30,7 +30,7 @@ from whimbrel.modules.auth_api import (
     auth_name,
     auth_type,
 )
-from whimbrel.modules.form_data import read_form
+from whimbrel.modules.form_data import FormTooLarge, read_form
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.mod_request import ready_body
 from whimbrel.modules.setters import set_flag, set_text
@@ -237,7 +237,10 @@ async def _by_session(r: Request, gate: Gate, realm: str) -> Answer:
 
 
 async def _by_form(r: Request, gate: Gate, realm: str) -> Answer:
-    login = await gate.sent(r, realm)
+    try:
+        login = await gate.sent(r, realm)
+    except FormTooLarge:
+        return 413
     if login is None:
         return 401
     answer = await gate.checked(r, login)
@@ -303,7 +306,10 @@ def make_login(scope: Scope) -> Made:
             r.log("error", f"the {_LOGIN} only supports the POST method for {r.uri}", code="AH01811", module=_MODULE)
             return 405
         realm = gate.realm_of(r) or ""
-        login = await gate.sent(r, realm)
+        try:
+            login = await gate.sent(r, realm)
+        except FormTooLarge:
+            return 413
         answer = 401 if login is None else await gate.checked(r, login)
         if answer == OK and login is not None:
             await gate.remember(r, realm, login)

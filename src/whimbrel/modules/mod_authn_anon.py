@@ -57,7 +57,7 @@ def make_anon(scope: Scope) -> Authn:
         if (settings.email and not given) or (settings.verify and not _is_address(given)):
             return AUTH_DENIED
         if settings.log and r.initial:
-            r.log("info", f"Anonymous: Passwd <{given or 'none'}> Accepted", code="AH01672", module="authn_anon")
+            r.log("info", f"Anonymous: Passwd <{given}> Accepted", code="AH01672", module="authn_anon")
         return AUTH_GRANTED
 
     return Authn(password, None, Reads.HEAD)
@@ -70,8 +70,7 @@ def _known(settings: AnonSettings, user: str) -> bool:
 
 
 def _is_address(given: str) -> bool:
-    """Whether *given* has an @ with something before it, and a dot."""
-    return given.find("@") > 0 and "." in given
+    return "@" in given and "." in given
 
 
 _FLAG_HELP = "Limited to 'on' or 'off'"

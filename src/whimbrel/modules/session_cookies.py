@@ -48,20 +48,20 @@ def named(directive: str, line: str, *, empty: str, bad: str, marks: str) -> Coo
 def read(r: Request, name: str, *, remove: bool) -> str | None:
     """The value of the client's cookie *name*; None without one, and (logged) where two of that name differ.
 
-    *remove*: whoever reads the Cookie field after this does not see it.
+    *remove*: whoever reads the Cookie field after this does not see it, unless two differ.
     """
     field = r.headers_in.get("Cookie")
     if field is None:
         return None
     values, rest = _taken(field, name + "=")
+    if len(set(values)) > 1:
+        r.log("error", f"ap_cookie: client submitted cookie '{name}' more than once: {r.uri}", code="AH00011")
+        return None
     if remove:
         if rest:
             r.headers_in.set("Cookie", rest)
         else:
             r.headers_in.unset("Cookie")
-    if len(set(values)) > 1:
-        r.log("error", f"ap_cookie: client submitted cookie '{name}' more than once: {r.uri}", code="AH00011")
-        return None
     return values[0] if values else None
 
 
@@ -85,8 +85,11 @@ def _taken(field: str, start: str) -> tuple[list[str], str]:
 def write(r: Request, cookie: CookieName, value: str, lifetime: int, *, everywhere: bool = False) -> None:
     """Give the client the cookie, for *lifetime* seconds (0: as long as it runs); *everywhere*: in both header tables, as mod_session_dbd does."""
     age = f"Max-Age={lifetime};" if lifetime else ""
+    line = f"{cookie.name}={value};{age}{cookie.attributes or _DEFAULT_ATTRIBUTES}"
+    code, kind = ("AH00008", "cookie2") if cookie.modern else ("AH00007", "cookie")
+    r.log("debug", f"ap_cookie: user '{r.user or '(null)'}' set {kind}: '{line}'", code=code)
     for table in (r.err_headers_out, r.headers_out) if everywhere else (r.err_headers_out,):
-        table.add(_field(cookie), f"{cookie.name}={value};{age}{cookie.attributes or _DEFAULT_ATTRIBUTES}")
+        table.add(_field(cookie), line)
 
 
 def clear(r: Request, cookie: CookieName) -> None:

@@ -8,7 +8,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink, Server
 from whimbrel.request.error_format import ErrorFormats, Message, log_id
-from whimbrel.request.log import Facts, LogLine, error_line
+from whimbrel.request.log import Facts, LogLine, enabled, error_line
 from whimbrel.request.record import Connection
 
 if TYPE_CHECKING:
@@ -56,6 +56,19 @@ class ErrorLog:
             return
         facts = Facts(message.now, runtime.pid, runtime.tid, connection.client_ip, connection.client_port)
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.ah_codes))
+
+    def about_server(self, server: Server, line: LogLine) -> None:
+        """A line about no client, if the server's LogLevel wants it: a file that was read on the way."""
+        if not enabled(server.conf(CoreServer).log_level, line.module, line.level):
+            return
+        sink, formats = self._of(server)
+        if sink is None:
+            return
+        now, pid, tid = self.runtime.now(), self.runtime.pid, self.runtime.tid
+        if formats.main is not None:
+            self.runtime.write_log(sink, formats.line(Message(line, now, pid, server)))
+            return
+        self.runtime.write_log(sink, error_line(line, Facts(now, pid, tid), new=self.configuration.dialect.ah_codes))
 
     def _first_of_connection(self, message: Message, sink: LogSink, formats: ErrorFormats) -> None:
         if message.connection.log_id:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.htaccess import HtaccessCache, Override, override_of
 from whimbrel.config.model import Layer
+from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
     from whimbrel.request.files import FileView
@@ -93,7 +94,7 @@ class Htaccess:
     def _read(self, r: Request, path: str, override: Override, stamp: Stamp, looks: list[Look]) -> Layer | None:
         parsed = self._cache.get(path, override, r.server)
         for message in parsed.messages:
-            r.log(message.level, message.text, code=message.code, module=message.module)
+            r.engine.error_log.about_server(r.server, LogLine(message.level, message.text, message.code, message.module))
         if parsed.error is not None:
             raise parsed.error
         layer = parsed.layer

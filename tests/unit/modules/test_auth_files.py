@@ -25,8 +25,9 @@ APR1 = "$apr1$v7yTVYsW$n/cXnzZa2Md2s1WCns1A./"
 
 def request() -> Any:
     lines: list[str] = []
-    return SimpleNamespace(files=FileView(), engine=SimpleNamespace(runtime=StandIn()), lines=lines, plan=SimpleNamespace(dialect=V24),
-                           log=lambda level, text, code="", module="core": lines.append(code))
+    error_log = SimpleNamespace(about_server=lambda server, line: lines.append(line.code))
+    return SimpleNamespace(files=FileView(), engine=SimpleNamespace(runtime=StandIn(), error_log=error_log), lines=lines,
+                           plan=SimpleNamespace(dialect=V24), server=None, outside=lambda: None)
 
 
 def test_lines_are_trimmed_joined_and_without_comments() -> None:

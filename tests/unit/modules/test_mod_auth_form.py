@@ -55,13 +55,19 @@ def test_sessions(tmp_path: Path, cookie: str, expected: int, codes: list[str]) 
 @pytest.mark.parametrize(("body", "expected", "codes"), [
     (GOOD, 200, []), (BAD, 401, ["AH01807"]), ("httpd_username=alice", 401, ["AH02983"]), ("httpd_password=alice", 401, ["AH02982"]),
     ("httpd_username=&httpd_password=", 401, ["AH01808"]), ("", 401, ["AH02982"]), ("httpd_username=zed&" + GOOD, 401, ["AH01808"]),
-    (GOOD + "&httpd_username=zed", 200, []),
+    (GOOD + "&httpd_username=zed", 200, []), (BAD.replace("alice", "alice%00x", 1), 401, ["AH01807"]),
 ])
 def test_a_login_on_the_page_itself(tmp_path: Path, body: str, expected: int, codes: list[str]) -> None:
     form = Form(tmp_path)
     answer = form.post(body)
     assert (status(answer), form.site.codes()) == (expected, codes)
     assert fields(answer, "Set-Cookie") == (["sess=zone-user=alice&zone-pw=wonder;path=/"] if expected == 200 else [])
+
+
+def test_a_form_that_is_too_large(tmp_path: Path) -> None:
+    answer = Form(tmp_path, "AuthFormSize 20\n").post(GOOD)
+    assert status(answer) == 413
+    assert fields(answer, "Content-Length") != []
 
 
 def test_only_forms_are_read(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ AREA = "<Location />\nAuthType Basic\nAuthName Guests\nAuthBasicProvider anon\nR
     ("Anonymous guest \"no body\"\n", "no body:x", 200), ("Anonymous guest\n", "guest:", 401), ("Anonymous guest\n", "alice:wonder", 401),
     ("Anonymous guest\nAnonymous_MustGiveEmail Off\n", "guest:", 200), ("Anonymous guest\nAnonymous_VerifyEmail On\n", "guest:nomail", 401),
     ("Anonymous guest\nAnonymous_VerifyEmail On\n", "guest:me@x.test", 200), ("Anonymous *\n", "whoever:x", 200),
+    ("Anonymous guest\nAnonymous_VerifyEmail On\n", "guest:@.", 200), ("Anonymous guest\nAnonymous_VerifyEmail On\n", "guest:.x", 401),
     ("Anonymous *\n", ":x", 401), ("Anonymous *\nAnonymous_NoUserId On\n", ":x", 200), ("Anonymous_NoUserId On\n", ":x", 401),
 ])
 def test_who_may_enter(tmp_path: Path, version: str, body: str, user: str, status: int) -> None:

@@ -36,7 +36,9 @@ def test_reading(tmp_path: Path, field: str, value: str | None, rest: str | None
 
 @pytest.mark.parametrize(("field", "value"), [("sess=a=b; sess=a=b", "a=b"), ("sess=a=b; sess=c=d", None)])
 def test_two_of_a_name(tmp_path: Path, field: str, value: str | None) -> None:
-    assert read(request_with(tmp_path, field), "sess", remove=False) == value
+    r = request_with(tmp_path, field)
+    assert read(r, "sess", remove=True) == value
+    assert r.headers_in.get("Cookie") == (field if value is None else None)
 
 
 def test_a_name_and_its_attributes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.unit.modules.asked import engine
@@ -31,6 +32,22 @@ def test_further_lines_come_before_the_first_message(tmp_path: Path) -> None:
         client.send(f"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n{extra}\r\n".encode())
     lines = [line.partition(": client denied")[0] for line in said(serving, "error_log")]
     assert lines == ["connection", "request of x", "AH01630", "request of y", "from 'http://r/'", "AH01630"]
+
+
+def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
+    """Warnings about a file's lines, and that a file is none, come before what is said about the request."""
+    conf = '<Directory "@/htdocs">\nAllowOverride Nonfatal=All\n</Directory>'
+    files = {"htdocs/w/.htaccess": "Foo x\nPassEnv NO_SUCH\n", "htdocs/w/a.txt": "A\n", "htdocs/n/.htaccess/x": "", "htdocs/n/a.txt": "A\n"}
+    client = Client(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    for folder in "wn":
+        client.send(f"GET /{folder}/a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    lines = [re.sub(r"\[pid [^]]*\] ", "", line[line.index("] ") + 2:]).replace(str(tmp_path), "@") for line in said(client.engine, "error_log")]
+    assert lines[:3] == [
+        "[core:warn] AH02296: Unknown directive foo perhaps misspelled or defined by a module not included in the server configuration",
+        "[core:warn] AH02295: PassEnv in .htaccess forbidden by AllowOverride",
+        "[core:error] AH00554: Access to file @/htdocs/n/.htaccess denied by server: not a regular file",
+    ]
+    assert lines[3].startswith("[core:crit] (9)Bad file descriptor: [client 127.0.0.1:5] AH00529: @/htdocs/n/.htaccess pcfg_openfile: unable")
 
 
 def test_the_access_log_names_a_request_as_the_error_log_does(tmp_path: Path) -> None:

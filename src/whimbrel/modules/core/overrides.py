@@ -136,9 +136,10 @@ def set_allow_override(command: Command, conf: CoreFolder, words: list[str]) -> 
 
 
 def _allowed_options(command: Command, text: str) -> int:
-    """The Options of ``Options=LIST``; an unknown one is an error in 2.4 and ends the list in 2.2."""
-    bits = OPT_NONE
-    for word in filter(None, text.split(",")):
+    """The Options of ``Options=LIST``, all of them for an empty list; an unknown one is an error in 2.4 and ends the list in 2.2."""
+    words = [word for word in text.split(",") if word]
+    bits = OPT_NONE if words else OPT_ALL | OPT_SYM_OWNER | OPT_MULTI
+    for word in words:
         known = OPTIONS.get(word.lower())
         if known is None:
             if command.dialect.lenient_values:

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import OPT_INC_WITH_EXEC, OPT_INCLUDES, OPT_INDEXES, OPT_MULTI, OPT_SYM_LINKS, CoreFolder
+from whimbrel.config.core import (
+    OPT_ALL,
+    OPT_INC_WITH_EXEC,
+    OPT_INCLUDES,
+    OPT_INDEXES,
+    OPT_MULTI,
+    OPT_SYM_LINKS,
+    OPT_SYM_OWNER,
+    CoreFolder,
+)
 from whimbrel.dialect import V22
 from whimbrel.directives.spec import Where
 
@@ -97,6 +106,13 @@ def test_allow_override(tmp_path: Path) -> None:
     assert core.override == int(Where.OR_FILEINFO | Where.OR_OPTIONS)
     assert core.override_options == OPT_MULTI | OPT_INDEXES
     assert core.nonfatal == int(Where.NONFATAL_UNKNOWN)
+
+
+@pytest.mark.parametrize("words", ["Options=", "Options=,"])
+def test_an_empty_list_of_options_admits_all(tmp_path: Path, words: str) -> None:
+    """As 2.4.71 does: Options MultiViews and SymLinksIfOwnerMatch pass too."""
+    core = Site(tmp_path, f"<Directory />\nAllowOverride {words}\n</Directory>\n").load().main.directories[0].layer.record(CoreFolder)
+    assert core.override_options == OPT_ALL | OPT_MULTI | OPT_SYM_OWNER
 
 
 def test_useless_override_warns(tmp_path: Path) -> None:
