@@ -21,7 +21,7 @@ from whimbrel.octets import raw
 if TYPE_CHECKING:
     from whimbrel.report.model import Report
     from whimbrel.upgrade.checking import Selection
-    from whimbrel.upgrade.reading import Progress, Sources
+    from whimbrel.upgrade.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -107,11 +107,10 @@ def _parts(conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]]) 
 
 def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int) -> Report:
     from whimbrel.cli.check_sources import run
-    from whimbrel.cli.upgrade_output import Progress as Spinner
+    from whimbrel.cli.progress import Bar
 
-    with Spinner() as spinner:
-        progress: Progress = spinner.look
-        return run(parts, wanted, jobs, progress)
+    with Bar() as bar:
+        return run(parts, wanted, jobs, bar.look, bar.step)
 
 
 def _show(report: Report, shape: Format, color: Color) -> None:

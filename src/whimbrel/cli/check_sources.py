@@ -14,6 +14,7 @@ from whimbrel.octets import from_system
 from whimbrel.report.model import Entry, Report
 from whimbrel.upgrade.checking import Checked, Selection, check_all, pieces
 from whimbrel.upgrade.difference import shown_path
+from whimbrel.upgrade.estate import Step, unwatched
 from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.reading import Progress, Sources
 from whimbrel.upgrade.rules import all_rules
@@ -53,13 +54,14 @@ def _has_configuration(folder: Path) -> bool:
     return any(name.endswith((".conf", ".htaccess")) for _where, _folders, names in os.walk(folder) for name in names)
 
 
-def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress: Progress) -> Report:
+def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress: Progress, step: Step = unwatched) -> Report:
     """Look at everything; raises BadUse where not one file can be read."""
     report = Report(titles={rule.number: rule.title for rule in all_rules()})
     jobs_to_do = [(piece, folder) for sources, folder in parts for piece in pieces(sources)]
     unread: list[Finding] = []
     gc.disable()  # an estate is a million objects that stay, which the collector would look at again and again
-    for (_piece, folder), checked in zip(jobs_to_do, check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress), strict=True):
+    every = check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress, step)
+    for (_piece, folder), checked in zip(jobs_to_do, every, strict=True):
         base = folder if len(parts) == 1 else from_system(os.getcwd())
         report.add(as_report(checked, base))
         unread += [finding for finding in checked.findings if not checked.files]

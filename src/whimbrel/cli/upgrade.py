@@ -114,20 +114,20 @@ def _recover(folder: str) -> None:
 
 def _run(what: Sources, wishes: Wishes, rules: list[Rule], interactive: bool) -> Result:
     """Read and upgrade; BadUse where not one file can be read."""
-    from whimbrel.cli.upgrade_output import Progress
+    from whimbrel.cli.progress import Bar
     from whimbrel.upgrade.passes import upgrade as passes
     from whimbrel.upgrade.reading import read_estate
 
-    with Progress() as progress:
-        estate = read_estate(what, wishes, progress=progress.look)
+    with Bar() as bar:
+        estate = read_estate(what, wishes, progress=bar.look)
         if not estate.files:
             raise BadUse("; ".join(f"{unread.place}: {unread.reason}" for unread in estate.unread) or "no files")
         if interactive:
             from whimbrel.cli.upgrade_asking import Asking
 
-            progress.stop()
+            bar.stop()
             return passes(estate, rules, Asking(estate).ask)
-        progress.say("applying rules")
+        estate.step = bar.step
         return passes(estate, rules)
 
 

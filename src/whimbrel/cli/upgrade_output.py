@@ -1,4 +1,4 @@
-"""What `whimbrel upgrade` prints: diffs, the summary, JSON, a copy of the tree, a sign of life."""
+"""What `whimbrel upgrade` prints: diffs, the summary, JSON, a copy of the tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections import Counter
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, TextIO
 
 from whimbrel.cli.conf_options import BadUse
@@ -19,40 +18,6 @@ from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.passes import Result
 
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
-
-
-class Progress:
-    """A spinner on standard error while files are read; silent where that is no terminal."""
-
-    def __init__(self) -> None:
-        self._status: Any = None
-        self._count = 0
-
-    def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status("reading")
-            self._status.start()
-        return self
-
-    def __exit__(self, _kind: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
-        self.stop()
-
-    def look(self, path: str) -> None:
-        """Called for each file and folder."""
-        self._count += 1
-        if self._status is not None and self._count % 16 == 1:
-            self.say(f"{self._count} read, now {os.path.basename(path)}")
-
-    def say(self, what: str) -> None:
-        if self._status is not None:
-            self._status.update(what)
-
-    def stop(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
 
 
 def diffs(result: Result, folder: str) -> dict[str, bytes]:

@@ -11,7 +11,7 @@ from typing import Final
 from whimbrel.config.options import LoadOptions
 from whimbrel.records import dataclass, replace
 from whimbrel.upgrade.choice import settled
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import Estate, Step, unwatched
 from whimbrel.upgrade.ignoring import ignored
 from whimbrel.upgrade.model import Finding, Rule, Wishes
 from whimbrel.upgrade.passes import READING
@@ -66,9 +66,11 @@ class Checked:
     texts: dict[tuple[str, int], str]
 
 
-def check(sources: Sources, wanted: Selection, progress: Progress | None = None, jobs: int = 1) -> Checked:
+def check(sources: Sources, wanted: Selection, progress: Progress | None = None, jobs: int = 1, step: Step = unwatched) -> Checked:
     """Read and look."""
-    return look(read_estate(sources, Wishes(), progress=progress), wanted, jobs)
+    estate = read_estate(sources, Wishes(), progress=progress)
+    estate.step = step
+    return look(estate, wanted, jobs)
 
 
 def look(estate: Estate, wanted: Selection, jobs: int = 1) -> Checked:
@@ -116,13 +118,14 @@ def pieces(sources: Sources) -> list[Sources]:
     return [replace(sources, fragments=part) for part in iter(lambda: tuple(islice(files, PIECE)), ())]
 
 
-def check_all(parts: list[Sources], wanted: Selection, jobs: int, progress: Progress | None = None) -> Iterator[Checked]:
+def check_all(parts: list[Sources], wanted: Selection, jobs: int, progress: Progress | None = None, step: Step = unwatched) -> Iterator[Checked]:
     """What comes of each part, in order, by up to *jobs* processes."""
     if jobs < 2 or len(parts) < 2:
-        yield from (check(part, wanted, progress, jobs) for part in parts)
+        yield from (check(part, wanted, progress, jobs, step) for part in parts)
         return
     with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
-        for part, checked in zip(parts, pool.map(partial(check, wanted=wanted), parts), strict=True):
+        for number, (part, checked) in enumerate(zip(parts, pool.map(partial(check, wanted=wanted), parts), strict=True), 1):
+            step("parts", number, len(parts))
             if progress is not None:
                 progress(name_of(part))
             yield checked

@@ -145,6 +145,12 @@ class Unread:
 
 
 Again = Callable[[Mapping[str, bytes], "Estate"], "Estate"]
+Step = Callable[[str, int, int], None]
+"""Told what is being worked out, how much of it is done and how much there is."""
+
+
+def unwatched(_what: str, _done: int, _all: int) -> None:
+    """Nobody looks."""
 
 
 def _unreadable(_files: Mapping[str, bytes], _known: Estate) -> Estate:
@@ -157,8 +163,8 @@ class Estate:
     *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
     .htaccess files and fragments are in their `SourceFile`.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
     loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
-    and no section; each of them is in *unread* too.  *memo* holds what several rules need and one has worked
-    out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
+    and no section; each of them is in *unread* too.  *step* is told how far long work has come.  *memo* holds what several rules need and one
+    has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
     """
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:
@@ -172,6 +178,7 @@ class Estate:
         self.broken: list[tuple[SourceFile, Broken]] = []
         self.memo: dict[str, object] = {}
         self.again: Again = _unreadable
+        self.step: Step = unwatched
         self._by_name: dict[str, list[Statement]] = {}
 
     def add(self, statement: Statement) -> None:

@@ -111,7 +111,8 @@ class _Upgrade:
 
     def _look(self, rules: list[Rule]) -> list[Finding]:
         found: list[Finding] = []
-        for rule in rules:
+        for number, rule in enumerate(rules):
+            self.now.step(f"rule {rule.number}", number, len(rules))
             try:
                 found += rule.check(self.now)
             except Exception as problem:

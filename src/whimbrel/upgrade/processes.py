@@ -17,7 +17,12 @@ from whimbrel.upgrade.rules import access
 
 def said(estate: Estate, rules: Iterable[Rule]) -> list[Finding]:
     """What the rules say, one after the other."""
-    return [finding for rule in rules for finding in rule.check(estate)]
+    every = list(rules)
+    found: list[Finding] = []
+    for number, rule in enumerate(every):
+        estate.step(f"rule {rule.number}", number, len(every))
+        found += rule.check(estate)
+    return found
 
 
 def together(estate: Estate, rules: list[Rule]) -> list[Finding]:

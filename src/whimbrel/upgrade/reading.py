@@ -93,6 +93,7 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
         parsed = {real(path): file.document for path, file in known.files.items()}
         found = read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress)
         found.memo["told"] = known.memo.get("told", {})
+        found.step = known.step
         return found
 
     estate.again = again

@@ -117,7 +117,8 @@ class Likeness:
         twins: dict[Statement, Twin] = {}
         if len(self.found.servers) < 2:
             return twins
-        for server in dict.fromkeys(self.found.servers):
+        for number, server in enumerate(dict.fromkeys(self.found.servers)):
+            self.estate.step("which hosts are alike", number, len(self.found.servers))
             seen, signature = self._signature(server)
             if signature is None:
                 continue

@@ -166,7 +166,8 @@ def chains(estate: Estate, found: Found, bounds: Bounds | None = None, without: 
     """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is.  Servers in *without* are left out."""
     bounds = bounds or Bounds()
     best: dict[tuple[object, object], Chain] = {}
-    for statement in [None, *found.servers]:
+    for number, statement in enumerate([None, *found.servers]):
+        estate.step("which sections meet", number, len(found.servers) + 1)
         if statement is not None and statement in without:
             continue
         server = _Server(estate, found, statement)

@@ -19,6 +19,7 @@ from whimbrel.upgrade.access_control.overrides import Override, admits
 from whimbrel.upgrade.access_control.sections import Unit, is_new
 from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_repeat, grouped, in_order, prefix_of
 from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
+from whimbrel.upgrade.estate import Step, unwatched
 
 _ROUNDS: Final = 3
 _USUAL: Final = ("authn_file", "authn_default", "authz_host", "authz_groupfile", "authz_user", "authz_default", "auth_basic")
@@ -56,8 +57,8 @@ class Solver:
 
     def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
                  readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
-                 carried: bool = False, like: Mapping[Unit, Unit] | None = None) -> None:
-        like = like or {}
+                 carried: bool = False, like: Mapping[Unit, Unit] | None = None, step: Step = unwatched) -> None:
+        like, self.step = like or {}, step
         self.fixed = frozenset(units) if carried else _carried(units, chains, like)
         self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed and unit not in like], compat_first
         self.chains = [chain for chain in chains if not self.fixed.intersection(chain.units)]
@@ -177,7 +178,8 @@ class Solver:
     def _attempt(self, order: list[Unit], forced: set[Unit], base: Lines) -> dict[Unit, Written]:
         forms: dict[Unit, Form] = {}
         found: dict[Unit, Written] = {}
-        for unit in order:
+        for number, unit in enumerate(order):
+            self.step("what sections become", number, len(order))
             under = base if unit in forced else None
             key = (unit, under, tuple(forms[outer] for outer in self._outer[unit]))
             if key not in self._tried:

@@ -135,7 +135,7 @@ def _made(estate: Estate, found: Found, twins: dict[Statement, Twin]) -> Control
     bounds = Bounds()
     every = chains(estate, found, bounds, without=twins)
     solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT,
-                    carried=CARRIED in told(estate), like={own: first for own, (first, _) in like.items()})
+                    carried=CARRIED in told(estate), like={own: first for own, (first, _) in like.items()}, step=estate.step)
     written = solver.solve()
     if twins and any(repeat.holder.server in {twin.first for twin in twins.values()} for unit, one in written.items() for repeat in one.form.repeats
                      if repeat.holder.server is not None and unit.server is None):

@@ -1,0 +1,41 @@
+"""The bar shows what is being done on a terminal, and nothing anywhere else."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from whimbrel.cli.progress import Bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("whimbrel.cli.progress._OFTEN", 0.0)
+    with Bar() as bar:
+        bar.look("conf/extra/[odd].conf")
+        bar.step("rule C17", 3, 40)
+        bar.look("conf/more.conf")
+        bar.stop()
+        bar.step("rule C18", 4, 40)
+    return stream.getvalue()
+
+
+def test_a_terminal_sees_files_and_how_much_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(monkeypatch, Terminal())
+    assert "reading [odd].conf" in text
+    assert "rule C17" in text
+    assert "3/40" in text
+    assert "2/?" in text
+    assert "rule C18" not in text
+
+
+def test_a_file_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, io.StringIO()) == ""

@@ -1,0 +1,83 @@
+"""How many sections about access an upgrade marks for review instead of mending them: over recorded configurations, files and folders.
+
+    python -m tests.upgrade.marks ../shared/conformance/given/authz*.jsonl ../shared/corpus [--every N] [--show]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.octets import from_system
+from whimbrel.upgrade.access_control.control import control
+from whimbrel.upgrade.access_control.states import CONTROL, said, says
+from whimbrel.upgrade.model import Finding, Wishes
+from whimbrel.upgrade.passes import upgrade
+from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.rules.access import RULES
+
+ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46", "C09", "X22"}
+"""Rules whose findings speak of one section: C46 is about programs and files, C09 and X22 about whole .htaccess files."""
+
+
+def marks(sources: Sources) -> tuple[int, list[Finding]]:
+    """The number of sections and files with lines about access, and what is said of those that are marked: one finding each."""
+    estate = read_estate(sources, Wishes())
+    units = [unit for unit in control(estate).found.units if says(unit.told, CONTROL) and list(said(unit.told))]
+    found = {finding.place: finding for finding in upgrade(estate).findings if finding.needs_review and finding.rule in ABOUT_SECTIONS}
+    return len(units), list(found.values())
+
+
+def recorded(path: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
+    """Of each configuration that 2.2 started with: family, name, sections, marks."""
+    sys.path.insert(0, str(path.resolve().parents[1]))
+    run, harness = import_module("upgrade_run"), import_module("harness")
+    lines = path.read_text(encoding="utf-8").splitlines()[::every]
+    for case in map(json.loads, lines):
+        if case.get("kind", "site") == "site" and case["answers"].get("2.2", {}).get("started"):
+            with _root(run, harness, case) as root:
+                root.merge()
+                options = LoadOptions(server_root=from_system(root.root), file="conf/httpd.conf", defines=tuple(case.get("defines", ())))
+                yield (path.stem, case["id"], *marks(Sources(options=options)))
+
+
+def _root(run: Any, harness: Any, case: dict[str, Any]) -> Any:
+    return run.Root(harness.DEBIAN_APACHE, "2.2", run.pick(case["conf"], "2.2"), run.pick(case["modules"], "2.2") or [],
+                    run.pick(case.get("files"), "2.2"), defines=case.get("defines", ()), env=case.get("env"), backends=(),
+                    own_var=case.get("topic") == "modules")
+
+
+def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
+    """The same of every file below a folder, each as a fragment."""
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and "logs" not in path.parts)[::every]:
+        yield (folder.name, str(path.relative_to(folder)), *marks(Sources(fragments=(from_system(str(path)),))))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="print each mark")
+    args, _ = parser.parse_known_args()
+    totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for path in args.paths:
+        for family, name, sections, marked in (alone if path.is_dir() else recorded)(path, args.every):
+            for family_or_all in (family, "ALL"):
+                totals[family_or_all][0] += sections
+                totals[family_or_all][1] += len(marked)
+            for finding in marked if args.show else ():
+                print(f"{name}: {finding.place.line}: {finding.rule}: {finding.message}\n    {finding.evidence}")
+    print(f"{'sections about access':34}{'all':>10}{'marked':>10}{'share':>10}")
+    for family, (sections, count) in sorted(totals.items(), key=lambda one: (one[0] == "ALL", one[0])):
+        print(f"{family:34}{sections:>10}{count:>10}{100 * count / max(1, sections):>9.1f}%")
+
+
+if __name__ == "__main__":
+    main()
