@@ -23,8 +23,8 @@ from whimbrel.upgrade.passes import upgrade
 from whimbrel.upgrade.reading import Sources, read_estate
 from whimbrel.upgrade.rules.access import RULES
 
-ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46", "C09", "X22"}
-"""Rules whose findings speak of one section: C46 is about programs and files, C09 and X22 about whole .htaccess files."""
+ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46"}
+"""Rules whose findings speak of one section or .htaccess file; C46 is about programs and password files."""
 
 
 def marks(sources: Sources) -> tuple[int, list[Finding]]:

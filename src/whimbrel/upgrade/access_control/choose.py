@@ -86,7 +86,7 @@ class Solver:
     def before(self, chain: Chain) -> Decision | None:
         """What 2.2 decides; None where that can't be said."""
         if chain not in self._before:
-            if self._refused(chain, {}):
+            if any(refused(self.lines[part], override) for unit, override in chain.overrides for part in self._whole(unit)):
                 self._before[chain] = self.decisions.error(V22.name)
             else:
                 self._before[chain] = self.decisions.decided(V22.name, [self._layer_of(unit, self.lines[unit]) for unit in chain.units])

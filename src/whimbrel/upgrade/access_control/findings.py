@@ -9,7 +9,7 @@ from whimbrel.access.decision import Verdict
 from whimbrel.catalogue import catalogue
 from whimbrel.errors import Place
 from whimbrel.records import replace
-from whimbrel.upgrade.access_control import native
+from whimbrel.upgrade.access_control import native, notes
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written
 from whimbrel.upgrade.access_control.control import CARRIED, Control, control, told
@@ -145,6 +145,8 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
     edits = made.edits(estate, unit)
     if number == "X10" and _is_refused(made.solver.lines[unit]):
         return _never_ran(unit, edits)
+    if become.failing and unit in made.solver.dead and unit.file.path in refused_files(estate):
+        return None  # X22 tells of the whole file
     if become.failing:
         evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in made.shown(unit, become.failing[:3]))
         opens = any(example is not None and example.after == Verdict.GRANTED for _, example in become.failing)
@@ -160,6 +162,14 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
         return Finding(number, unit.place, f"{_message(made, unit)}; {strangers[0]} is of a module that nobody knows here and may decide too",
                        "write what httpd's own modules decided; read what that module wants in 2.4", Risk.BREAKS, Safety.REVIEW, edits, evidence)
     return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
+
+
+def refused_files(estate: Estate) -> frozenset[str]:
+    """The .htaccess files that one version answers with 500 and the other reads."""
+    known = estate.memo.get("refused files")
+    if not isinstance(known, frozenset):
+        known = estate.memo["refused files"] = frozenset(found.place.path for found in notes.htaccess_files(estate))
+    return known
 
 
 def _is_refused(lines: Lines) -> bool:
