@@ -14,6 +14,7 @@ from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Final
 
 MISSING: Final = object()  # no default; as the value of an argument: not given
+_FEW: Final = 2  # objects of a class that are made before its __init__ is compiled
 
 
 class Field:
@@ -37,12 +38,12 @@ def _field(*, default: Any = MISSING, default_factory: Any = MISSING, init: bool
 
 def _fields(kind: Any) -> tuple[Field, ...]:
     """The fields of a class, or of an object's class, in order."""
-    return tuple(kind.__record_fields__.values())
+    return tuple(_known(kind if isinstance(kind, type) else type(kind)).values())
 
 
 def _replace(record: Any, /, **changes: Any) -> Any:
     """A copy with some fields changed."""
-    for one in record.__record_fields__.values():
+    for one in _known(type(record)).values():
         if not one.init:
             if one.name in changes:
                 raise ValueError(f"field {one.name} is declared with init=False, it cannot be specified with replace()")
@@ -60,42 +61,44 @@ def _dataclass(cls: Any = None, /, *, frozen: bool = False, slots: bool = False,
 
 
 def _made(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: bool) -> Any:
-    own = _own_fields(cls, kw_only)
-    known: dict[str, Field] = {}
-    for base in reversed(cls.__mro__[1:]):
-        known |= base.__dict__.get("__record_fields__", {})
-    known |= own
-    for name, one in own.items():
-        if one.default is not MISSING and not slots:
-            setattr(cls, name, one.default)
-        elif name in cls.__dict__:
+    names: dict[str, str] = cls.__dict__.get("__annotations__", {})
+    given = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+    for name, value in given.items():
+        if value.__class__.__hash__ is None:
+            raise ValueError(f"mutable default {type(value)} for field {name} is not allowed: use default_factory")
+        if not slots and isinstance(value, Field):
             delattr(cls, name)
+            if value.default is not MISSING:
+                setattr(cls, name, value.default)
     if slots:
-        cls = _with_slots(cls, own)
-    cls.__record_fields__ = known
+        cls = _with_slots(cls, names)
+    cls.__record_own__ = names, given, kw_only
     cls.__dataclass_fields__ = _STANDARD
-    _give(cls, "__match_args__", tuple(one.name for one in known.values() if one.init and not one.kw_only))
+    _give(cls, "__match_args__", _MATCH)
     _add_methods(cls, frozen, slots, eq, repr)
     return cls
 
 
-def _own_fields(cls: Any, kw_only: bool) -> dict[str, Field]:
-    found = {}
-    for name, kind in cls.__dict__.get("__annotations__", {}).items():
-        value = cls.__dict__.get(name, MISSING)
-        one = value if isinstance(value, Field) else _field(default=value)
-        if one.default.__class__.__hash__ is None:
-            raise ValueError(f"mutable default {type(one.default)} for field {name} is not allowed: use default_factory")
-        one.name, one.type = name, kind
-        one.kw_only = kw_only if one.kw_only is None else one.kw_only
-        found[name] = one
+def _known(kind: type[Any]) -> dict[str, Field]:
+    """The fields of a class and of those that it comes from, by name; put together when they are first asked for."""
+    found: dict[str, Field] | None = kind.__dict__.get("__record_fields__")
+    if found is None:
+        found = {}
+        for base in reversed(kind.__mro__):
+            names, given, kw_only = base.__dict__.get("__record_own__", ({}, {}, False))
+            for name, written in names.items():
+                value = given.get(name, MISSING)
+                one = value if isinstance(value, Field) else _field(default=value)
+                one.name, one.type, one.kw_only = name, written, kw_only if one.kw_only is None else one.kw_only
+                found[name] = one
+        kind.__record_fields__ = found
     return found
 
 
-def _with_slots(cls: Any, own: dict[str, Field]) -> Any:
+def _with_slots(cls: Any, own: dict[str, str]) -> Any:
     """The class anew: slots can't be added to one that exists."""
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
-    members = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+    members = {name: value for name, value in cls.__dict__.items() if name not in own and name not in ("__dict__", "__weakref__")}
     members["__slots__"] = tuple(name for name in own if name not in inherited)
     anew = type(cls)(cls.__name__, cls.__bases__, members)
     anew.__qualname__ = cls.__qualname__
@@ -111,7 +114,7 @@ def _give(cls: Any, name: str, value: Any) -> None:
 def _add_methods(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool) -> None:
     hashed = cls.__dict__.get("__hash__", MISSING)
     explicit = hashed is not MISSING and not (hashed is None and "__eq__" in cls.__dict__)
-    _give(cls, "__init__", _at_first_call(cls, "__init__", lambda: _written_init(cls, frozen, slots)))
+    _give(cls, "__init__", _first_inits(cls, frozen, slots))
     if repr:
         _give(cls, "__repr__", _repr)
     if eq:
@@ -140,6 +143,48 @@ def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..
     return first
 
 
+def _first_inits(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
+    """An __init__ that takes the long way for the first few objects, many classes having no more, and then is compiled."""
+    left = _FEW
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        nonlocal left
+        left -= 1
+        values = _arguments(cls, args, kwargs) if left >= 0 else None
+        if values is None:
+            compiled = _written_init(cls, frozen, slots)
+            compiled.__qualname__ = f"{cls.__qualname__}.__init__"
+            cls.__init__ = compiled
+            compiled(self, *args, **kwargs)
+            return
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
+
+    return first
+
+
+def _arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The value of every field, in order; None where the call is wrong, which the compiled function tells."""
+    known = _known(cls)
+    values = dict(zip([name for name, one in known.items() if one.init and not one.kw_only], args, strict=False))
+    if len(values) < len(args) or not values.keys().isdisjoint(kwargs):
+        return None
+    values |= kwargs
+    out: dict[str, Any] = {}
+    for name, one in known.items():
+        if one.init and name in values:
+            out[name] = values.pop(name)
+        elif one.default_factory is not MISSING:
+            out[name] = one.default_factory()
+        elif one.default is not MISSING:
+            out[name] = one.default
+        elif one.init:
+            return None
+    return None if values else out
+
+
 def _compiled(lines: list[str], names: dict[str, Any]) -> Any:
     exec("\n ".join(lines), names)  # the names are those of fields
     return names["made"]
@@ -150,7 +195,7 @@ def _written_init(cls: Any, frozen: bool, slots: bool) -> Any:
     body: list[str] = []
     places: list[str] = []
     keys: list[str] = []
-    for number, one in enumerate(cls.__record_fields__.values()):
+    for number, one in enumerate(_known(cls).values()):
         value = one.name
         if one.init:
             (keys if one.kw_only else places).append(_parameter(one, number, names))
@@ -183,7 +228,7 @@ def _parameter(one: Field, number: int, names: dict[str, Any]) -> str:
 
 def _compared(cls: Any, owner: str) -> str:
     """The fields that count for equality, as a tuple's text."""
-    return "(" + "".join(f"{owner}.{one.name}," for one in cls.__record_fields__.values() if one.compare) + ")"
+    return "(" + "".join(f"{owner}.{one.name}," for one in _known(cls).values() if one.compare) + ")"
 
 
 def _written_eq(cls: Any) -> Any:
@@ -198,12 +243,12 @@ def _written_hash(cls: Any) -> Any:
 # methods that all share ----------------------------------------------------------------------
 @recursive_repr()
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in self.__record_fields__.values() if one.repr)
+    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in _known(type(self)).values() if one.repr)
     return f"{type(self).__qualname__}({shown})"
 
 
 def _frozen(self: Any, name: str) -> bool:
-    return name in self.__record_fields__ or "__record_fields__" in type(self).__dict__
+    return name in _known(type(self)) or "__record_own__" in type(self).__dict__
 
 
 def _refuse_to_set(self: Any, name: str, value: Any) -> None:
@@ -223,11 +268,11 @@ def _refuse_to_delete(self: Any, name: str) -> None:
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, name) for name in self.__record_fields__]
+    return [getattr(self, name) for name in _known(type(self))]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for name, value in zip(self.__record_fields__, state, strict=True):
+    for name, value in zip(_known(type(self)), state, strict=True):
         object.__setattr__(self, name, value)
 
 
@@ -238,14 +283,22 @@ class _Standard:
     def __get__(self, record: Any, kind: Any) -> Any:
         return _standard_fields(kind)
 
+class _Match:
+    """__match_args__, made when it is asked for."""
+
+    def __get__(self, record: Any, kind: Any) -> tuple[str, ...]:
+        return tuple(one.name for one in _known(kind).values() if one.init and not one.kw_only)
+
+
 _STANDARD: Final = _Standard()
+_MATCH: Final = _Match()
 
 
 @cache
 def _standard_fields(kind: Any) -> Any:
     import dataclasses
 
-    made = [(one.name, one.type, _standard_field(dataclasses, one)) for one in kind.__record_fields__.values()]
+    made = [(one.name, one.type, _standard_field(dataclasses, one)) for one in _known(kind).values()]
     made_class: Any = dataclasses.make_dataclass(kind.__name__, made)
     return made_class.__dataclass_fields__
 

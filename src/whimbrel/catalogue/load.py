@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 
 from whimbrel.records import dataclass
@@ -73,9 +74,13 @@ class Catalogue:
         """The rows of the directive *name* in any case (containers with ``<``), one for each module that has it; () when none has."""
         return tuple(map(_row, self._by_name.get(name.lower(), ())))
 
-    def module_rows(self, source: str) -> tuple[Row, ...]:
-        """The rows of the module whose source file is *source*, in table order; () for an unknown module or one without directives."""
-        return tuple(map(_row, self._by_source.get(source, ())))
+    def module_rows(self, source: str, without: AbstractSet[str] = frozenset()) -> tuple[Row, ...]:
+        """The rows of the module whose source file is *source*, in table order; () for an unknown module or one without directives.
+
+        Directives whose names, in lower case, are in *without* are left out.
+        """
+        lines = self._by_source.get(source, ())
+        return tuple([_row(line) for line in lines if not without or line[:line.index("\t")].lower() not in without])
 
     def module(self, identifier: str) -> ModuleRow | None:
         """The module that LoadModule calls *identifier*."""

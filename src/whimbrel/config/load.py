@@ -13,11 +13,11 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import CommandState, root_relative
 from whimbrel.config.hosts import Hosts, name_main_server
 from whimbrel.config.includes import Includer
-from whimbrel.config.loaded import Row
+from whimbrel.config.loaded import Row, known_in
 from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, Reader, Source
-from whimbrel.config.unbuilt import as_directive, checker, say_before
+from whimbrel.config.unbuilt import checker, say_before
 from whimbrel.dialect import Dialect
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.octets import raw
@@ -49,11 +49,11 @@ def catalogue_of(dialect: Dialect) -> Catalogue:
 def add_module(configuration: Configuration, row: ModuleRow) -> None:
     """Load the module of *row*: its file's tables where there is one, and the catalogue's rows for what has no behaviour yet."""
     module = configuration.available.get(row.file)
-    if module is None or not module.versions & configuration.version:
+    if module is None or not known_in(module.versions, configuration.version):
         module = Module(name=row.identifier, source=row.source)
-    own = {d.name.lower() for d in module.directives if d.versions & configuration.version}
-    rows = catalogue_of(configuration.dialect).module_rows(row.source)
-    rest = [Row(as_directive(r), module, checker(r, row.version)) for r in rows if r.name.lower() not in own]
+    own = {d.name.lower() for d in module.directives if known_in(d.versions, configuration.version)}
+    rows = catalogue_of(configuration.dialect).module_rows(row.source, own)
+    rest = [Row.without_behaviour(r, module, checker(r, row.version)) for r in rows]
     configuration.modules.add(module, rest)
 
 

@@ -8,8 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from whimbrel.catalogue.load import Row as CatalogueRow
 from whimbrel.directives.spec import AnyDirective, Args, Record, Versions, Where
 from whimbrel.registry.module import Module
+
+_EXEC_ON_READ = int(Where.EXEC_ON_READ)
+_BOTH = Versions.BOTH
+
+
+def known_in(versions: Versions, version: Versions) -> bool:
+    """Whether something of *versions* is there in *version*; most is in both, and operations on flags take their time."""
+    return versions is _BOTH or bool(versions & version)
 
 
 class Row:
@@ -24,14 +33,27 @@ class Row:
         self.name, self.args, self.help = directive.name, directive.args, directive.help
         self.apply: Callable[[Any, Any, list[str]], None] = directive.apply
         self.where = int(directive.where)
-        self.exec_on_read = bool(self.where & Where.EXEC_ON_READ)
+        self.exec_on_read = bool(self.where & _EXEC_ON_READ)
         self.folder = module.folder_settings if directive.record is Record.FOLDER else None
         self.server = module.server_settings if directive.record is Record.SERVER else None
         self.module, self.line = module, line
         self.implemented = line is None and directive.name not in module.guarded
 
+    @classmethod
+    def without_behaviour(cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]) -> Row:
+        """The row of a directive that only the catalogue knows."""
+        made = cls.__new__(cls)
+        made.name, made.args, made.help, made.apply, made.where = row.name, Args[row.args], row.help, _nothing, row.where
+        made.exec_on_read, made.folder, made.server = bool(row.where & _EXEC_ON_READ), None, None
+        made.module, made.line, made.implemented = module, line, False
+        return made
+
     def __repr__(self) -> str:
         return f"Row({self.name} of {self.module.source}, {Args(self.args).name})"
+
+
+def _nothing(_command: Any, _record: Any, _words: list[str]) -> None:
+    """There is no behaviour."""
 
 
 Rows = tuple[Row, ...]
@@ -62,12 +84,12 @@ class LoadedModules:
         """Load *module*; *further* rows are its directives that have no behaviour yet."""
         self.modules.append(module)
         self.names |= {module.name, module.source}
-        own = [Row(d, module) for d in module.directives if d.versions & self.version]
+        own = [Row(d, module) for d in module.directives if known_in(d.versions, self.version)]
         for row in [*own, *further]:
             key = row.name.lower()
             self._by_name[key] = (row, *self._by_name.get(key, ()))
         for provider in module.providers:
-            if provider.versions & self.version:
+            if known_in(provider.versions, self.version):
                 self._providers[provider.group, provider.name] = provider.value
         self._by_spelling.clear()
         self._identifiers = None

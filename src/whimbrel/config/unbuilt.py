@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from whimbrel.catalogue.checks import Around, before, check_calls, declares, rule_of, warning
 from whimbrel.catalogue.harmless import reason
@@ -19,7 +18,7 @@ from whimbrel.config.context import spot
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import IN_SECTION, CommandState
 from whimbrel.config.model import Layer, SectionKind
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Where
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.expr.errors import ExprError
@@ -28,15 +27,6 @@ from whimbrel.expr.library import Variable
 SHOWN = 8
 IN_PROXY = IN_SECTION | int(Where.PROXY_CONF)
 LineCheck = Callable[[CommandState, list[list[str]]], None]
-
-
-def as_directive(row: CatalogueRow) -> Directive[Any]:
-    """The catalogue's row as a row of a table; its lines go to `checker`."""
-    return Directive(name=row.name, args=Args[row.args], where=Where(row.where), apply=_nothing, help=row.help, record=Record.NONE)
-
-
-def _nothing(_command: Any, _record: Any, _words: list[str]) -> None:
-    """There is no behaviour."""
 
 
 def checker(row: CatalogueRow, version: str) -> LineCheck:
