@@ -15,6 +15,7 @@ from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.decided import Decisions
+from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.overrides import Override, admits
 from whimbrel.upgrade.access_control.sections import Unit, is_new
 from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_repeat, grouped, in_order, prefix_of
@@ -66,9 +67,10 @@ class Solver:
         for unit in units:
             if unit.outer is not None and unit.htaccess:
                 self.nested.setdefault(unit.outer, []).append(unit)
-        self.old_modules = tuple(modules) if any("auth" in name for name in modules) else (*modules, *_USUAL)
+        told = implied(unit.told for unit in units)
+        self.old_modules = tuple(modules) if any("auth" in name for name in modules) else tuple(dict.fromkeys([*modules, *_USUAL, *told]))
         self.decisions = Decisions(World(modules=self.old_modules, root=root, readable=readable),
-                                   World(modules=_new_modules(modules), root=root, readable=readable, aliases=(native.ALIAS,)))
+                                   World(modules=_new_modules([*modules, *told]), root=root, readable=readable, aliases=(native.ALIAS,)))
         self.gone = GONE | ({"authbasicauthoritative"} if {"authn_default", "authn_default_module"} & set(self.old_modules) else frozenset())
         self.lines = {unit: unit.told for unit in units}
         self.kept = {unit: tuple(_kept(self.lines[unit], self.gone)) for unit in units}

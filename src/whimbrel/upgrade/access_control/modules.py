@@ -1,0 +1,40 @@
+"""Which modules lines about access speak of: where no LoadModule line is in sight they are there, compiled in or loaded by another file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.access.layers import Line
+from whimbrel.syntax.words import getword
+
+_PROVIDERS: Final = {"file": "authn_file", "dbm": "authn_dbm", "anon": "authn_anon", "dbd": "authn_dbd", "ldap": "authnz_ldap"}
+_FAMILIES: Final = (
+    ("authdigest", "auth_digest"), ("authldap", "authnz_ldap"), ("authdbmuser", "authn_dbm"), ("authdbmgroup", "authz_dbm"),
+    ("authdbduser", "authn_dbd"), ("anonymous", "authn_anon"),
+)
+"""How names of directives begin, and their module."""
+_WORDS: Final = {"file-owner": "authz_owner", "file-group": "authz_owner"}
+"""The words of Require that belong to modules that one may do without."""
+
+
+def implied(sections: Iterable[Iterable[Line]]) -> list[str]:
+    """The short names of the modules, those of users in front of those of groups."""
+    found = dict.fromkeys(name for lines in sections for line in lines for name in _of(line))
+    return sorted(found, key=lambda name: name.startswith("authz_"))
+
+
+def _of(line: Line) -> Iterator[str]:
+    words = line.args.split()
+    if line.children:
+        for child in line.children:
+            yield from _of(child)
+    elif line.name == "authtype" and getword(line.args)[0].lower() == "digest":
+        yield "auth_digest"
+    elif line.name in ("authbasicprovider", "authdigestprovider"):
+        yield from (_PROVIDERS[word.lower()] for word in words if word.lower() in _PROVIDERS)
+    elif line.name == "require":
+        yield from (_WORDS[word.lower()] for word in words[:1] if word.lower() in _WORDS)
+        yield from ("authnz_ldap" for word in words[:1] if word.lower().startswith("ldap-"))
+    else:
+        yield from (module for start, module in _FAMILIES if line.name.startswith(start))
