@@ -51,8 +51,8 @@ def _ask(state: CommandState, row: CatalogueRow, name: str, calls: list[list[str
     around = surroundings(state, version)
     for words in calls:
         said = warning(row.source, name, words, around)
-        if said is not None:
-            state.warn(said.text, code=said.code, level=said.level, cause=said.cause)
+        for one in (said, *said.more) if said is not None else ():
+            state.warn(one.text, code=one.code, level=one.level, cause=one.cause)
     message = check_calls(row.source, name, calls, around)
     if message:
         raise ConfigError(message)

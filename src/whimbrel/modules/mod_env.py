@@ -29,8 +29,11 @@ class EnvSettings:
         return EnvSettings({**kept, **self.values})
 
 
-def set_env(_cmd: Command, conf: EnvSettings, words: list[str]) -> None:
+def set_env(cmd: Command, conf: EnvSettings, words: list[str]) -> None:
     """Without a value the variable is empty."""
+    if "=" in words[0] and cmd.dialect.ah_codes:
+        name, _, value = words[0].lstrip("=").partition("=")
+        cmd.warn(f"Spurious usage of '=' in an environment variable name. 'SetEnv {name} {value}' expected instead?", code="AH10032")
     conf.values[words[0]] = words[1] if len(words) > 1 else ""
 
 

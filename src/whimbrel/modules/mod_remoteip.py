@@ -85,6 +85,8 @@ def _add_list(internal: bool) -> Setter:
 
 def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
     """Networks that send no PROXY header."""
+    if not words or not words[0]:
+        raise ConfigError("RemoteIPProxyProtocolExceptions requires an argument")
     for word in words:
         try:
             conf.exceptions = [*own(conf, "exceptions", list), parse_written(word)]

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.catalogue.test_load import VERSIONS, cases, rows
 
 from whimbrel.catalogue import Row
-from whimbrel.catalogue.checks import Around, check, check_calls
+from whimbrel.catalogue.checks import Around, check, check_calls, warning
 from whimbrel.catalogue.checks.numbers import LONG_MAX, atoi, is_float, md_duration, strtol, timeout
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args
@@ -155,3 +155,43 @@ def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
     said = check("mod_md.c", "MDCertificateAuthority", [url], Around())
     assert said == (wrong and f"The CA name '{url}' is not known and it is not a URL either ({wrong}). Known CA names are: LetsEncrypt "
                     "LetsEncrypt-Test Buypass Buypass-Test." or None)
+
+
+@pytest.mark.parametrize(("source", "name", "words", "said"), [
+    ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat mode=x"], "Invalid mode: `x'"),
+    ("mod_ext_filter.c", "ExtFilterDefine", ['f cmd="/bin/cat x" mode=output'], None),
+    ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat x"], "Unexpected parameter: `x'"),
+    ("mod_heartbeat.c", "HeartbeatAddress", [":80"], "HeartbeatAddress: Unable to parse address."),
+    ("mod_cache.c", "CacheKeyBaseURL", ["[::1]"], "Could not parse '[::1]' as an URL."),
+    ("mod_proxy_hcheck.c", "ProxyHCExpr", ["ok {true} x y"], "error: extra parameter(s)"),
+    ("mod_proxy_hcheck.c", "ProxyHCExpr", [""], "Missing expression name for ProxyHCExpr"),
+    ("mod_ssl.c", "SSLOCSPProxyURL", ["http://x:y"], "SSLOCSPProxyURL: Cannot parse URL http://x:y"),
+    ("mod_ssl.c", "SSLOCSPProxyURL", ["80:"], "SSLOCSPProxyURL: Cannot parse URL 80:"),
+    ("mod_md.c", "MDRenewWindow", ["7hx"], None),
+    ("mod_md.c", "MDWarnWindow", ["%"], None),
+    ("mod_md.c", "MDWarnWindow", ["h"], "MDWarnWindow has unrecognized format"),
+])
+def test_lines_that_rules_take_whole(source: str, name: str, words: list[str], said: str | None) -> None:
+    """As apache2 -t of 2.4.71 says it."""
+    assert check(source, name, words, Around()) == said
+
+
+GUESSED = "Warning: NetMask not supplied with IP-Addr; guessing: "
+OVERRIDES = "SSLProtocol: Protocol '{}' overrides already set parameter(s). Check if a +/- prefix is missing."
+
+
+@pytest.mark.parametrize(("source", "name", "word", "texts"), [
+    ("mod_proxy.c", "NoProxy", "10", [GUESSED + "10.0.0.0/8"]), ("mod_proxy.c", "NoProxy", "10.1.2", [GUESSED + "10.1.2.0/24"]),
+    ("mod_proxy.c", "NoProxy", "010.1", [GUESSED + "8.1.0.0/16"]), ("mod_proxy.c", "NoProxy", "0x7", [GUESSED + "7.0.0.0/8"]),
+    ("mod_proxy.c", "NoProxy", "10.1/8", ["Warning: NetMask and IP-Addr disagree in 10.1.0.0/8", "         Set to 10.0.0.0/8"]),
+    ("mod_proxy.c", "NoProxy", "1.2.3.4", []), ("mod_proxy.c", "NoProxy", "256", []), ("mod_proxy.c", "NoProxy", "10.1.2.0/24", []),
+    ("mod_proxy.c", "NoProxy", "abc", []),
+    ("mod_ssl.c", "SSLProtocol", "TLSv1 TLSv1.1 TLSv1.2", [OVERRIDES.format("TLSv1.1"), OVERRIDES.format("TLSv1.2")]),
+    ("mod_ssl.c", "SSLProtocol", "-all TLSv1.2", []), ("mod_ssl.c", "SSLProtocol", "all -SSLv3 TLSv1.2", [OVERRIDES.format("TLSv1.2")]),
+    ("mod_ssl.c", "SSLProtocol", "TLSv1 TLSv1.1 bogus", [OVERRIDES.format("TLSv1.1")]),
+])
+def test_what_the_server_warns_of(source: str, name: str, word: str, texts: list[str]) -> None:
+    """As apache2 -t of 2.4.71 warns; nothing of it is known of 2.2."""
+    said = warning(source, name, [word], Around())
+    assert ([one.text for one in (said, *said.more)] if said else []) == texts
+    assert warning(source, name, [word], Around("2.2")) is None

@@ -37,3 +37,10 @@ def test_pass_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     (reply,) = answers(tmp_path, SHOWN + "PassEnv A B", ["/"])
     assert reply.get("X") == "from outside|(null)"
+
+
+@pytest.mark.parametrize(("name", "meant"), [("a=b", "a b"), ("a=", "a "), ("=a", "a "), ("a=b=c", "a b=c")])
+def test_an_equals_sign_in_a_name_is_told_of(tmp_path: Path, name: str, meant: str) -> None:
+    (message,) = engine(tmp_path, f"SetEnv {name} v").configuration.messages
+    assert message.text == f"Spurious usage of '=' in an environment variable name. 'SetEnv {meant}' expected instead?"
+    assert (message.code, message.level) == ("AH10032", "warn")

@@ -44,6 +44,7 @@ def test_lists(tmp_path: Path) -> None:
      "RemoteIP: Error parsing IP 10.0.0.0/99 (The specified network mask is invalid. error) for RemoteIPTrustedProxy"),
     ("RemoteIPInternalProxy a.test/8", "RemoteIP: Error parsing IP a.test/8 the subnet /8 is invalid for RemoteIPInternalProxy"),
     ("RemoteIPProxyProtocolExceptions localhost", "ip address 'localhost' appears to be invalid"),
+    ("RemoteIPProxyProtocolExceptions", "RemoteIPProxyProtocolExceptions requires an argument"),
 ])
 def test_refusals(line: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -23,6 +23,8 @@ def _enable(words: list[str], around: Around) -> str | None:
 def _base_url(words: list[str], around: Around) -> str | None:
     """A URL with a scheme, a host or a port."""
     scheme, colon, rest = words[0].partition(":")
+    if colon and not scheme[:1].isalpha():
+        return f"Could not parse '{words[0]}' as an URL."
     host = (rest if colon else scheme).removeprefix("//").partition("/")[0]
     port = host.rpartition(":")[2] if colon and rest.startswith("//") and ":" in host else ""
     if port and not port.isdigit():

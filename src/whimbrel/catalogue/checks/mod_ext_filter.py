@@ -21,7 +21,10 @@ def _define(words: list[str], around: Around) -> str | None:
         if not lower.startswith(KEYS):
             return f"Unexpected parameter: `{rest}'"
         if lower.startswith("cmd="):
-            return "Expected cmd= delimiter" if rest[4:5] == '"' and '"' not in rest[5:] else None
+            if rest[4:5] == '"' and '"' not in rest[5:]:
+                return "Expected cmd= delimiter"
+            rest = (rest[5:].partition('"') if rest[4:5] == '"' else rest.partition(" "))[2].strip()
+            continue
         word, _, rest = rest.partition(" ")
         rest = rest.strip()
         if word.lower().startswith("mode=") and word[5:] not in ("output", "input"):

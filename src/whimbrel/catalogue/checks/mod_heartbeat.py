@@ -11,7 +11,7 @@ def address(name: str, kind: str) -> Rule:
         host, colon, port = words[0].rpartition(":")
         if not port.isdigit():
             return f"{name}: No port provided in {kind}"
-        if not 0 < int(port) <= 65535:
+        if not 0 < int(port) <= 65535 or (colon and not host):
             return f"{name}: Unable to parse {kind}."
         return None if colon and host else f"{name}: No host provided in {kind}"
 

@@ -23,7 +23,7 @@ def _window(name: str, most: int = 100, too_much: str = "a") -> Rule:
         value, unit, _ = strtol(words[0])
         if md_duration(words[0]) is not None:
             return None
-        if not unit.startswith("%") or unit == words[0]:
+        if not unit.startswith("%"):
             return f"{name} has unrecognized format"
         if value < 0:
             return f"{name} percent must be less than 100"

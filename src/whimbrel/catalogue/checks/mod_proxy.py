@@ -7,7 +7,7 @@ import socket
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
 from whimbrel.catalogue.checks.proxy_parameters import parameter, url_error
-from whimbrel.catalogue.checks.rules import Around, Rule, between, compiles, one_of, only, split, unresolved, when
+from whimbrel.catalogue.checks.rules import Around, Rule, Said, Warner, between, compiles, one_of, only, split, unresolved, when
 
 PAIR = "Invalid ProxyPass|ProxyPassMatch parameter. Parameter must be in the form 'key=value'."
 BUFFER = "{} must be >= 512 bytes, or 0 for system default."
@@ -145,6 +145,45 @@ def _buffer(name: str) -> Rule:
     return when(lambda words, around: atoi(words[0]) < 512 and atoi(words[0]) != 0, BUFFER.format(name))
 
 
+_QUADS = re.compile(r"([0-9A-Fa-fxX]+(?:\.[0-9A-Fa-fxX]+){0,3})\.?(?:/([0-9]+))?")
+
+
+def _number(text: str) -> int | None:
+    """A number as C reads one of any base; None for other text."""
+    base = 16 if text[:2].lower() == "0x" else 8 if text[0] == "0" and len(text) > 1 else 10
+    try:
+        return int(text, base)
+    except ValueError:
+        return None
+
+
+def _network(words: list[str], around: Around) -> Said | None:
+    """NoProxy: the mask of an address that has none is guessed; one that cuts off a part of the address is told of."""
+    match = _QUADS.fullmatch(words[0]) if around.version == "2.4" else None
+    parts = [_number(part) for part in match[1].split(".")] if match else []
+    address = 0
+    for at, part in enumerate(parts):
+        if part is None or part > 255:
+            return None
+        address |= part << (24 - 8 * at)
+    if match is None or not address:
+        return None
+    if match[2] is None:
+        bits = next(32 - 8 * zeros for zeros in (3, 2, 1, 0) if address % (1 << 8 * zeros) == 0)
+        guess = f"Warning: NetMask not supplied with IP-Addr; guessing: {_dotted(address)}/{bits}"
+        return Said(guess, "AH00900", "startup") if bits < 32 else None
+    bits = int(match[2])
+    kept = address >> (32 - bits) << (32 - bits) if bits <= 32 else address
+    if kept == address:
+        return None
+    disagree = f"Warning: NetMask and IP-Addr disagree in {_dotted(address)}/{bits}"
+    return Said(disagree, "AH00901", "startup", more=(Said(f"         Set to {_dotted(kept)}/{bits}", "AH00902", "startup"),))
+
+
+def _dotted(address: int) -> str:
+    return ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+
+
 CHECKS: dict[str, Rule] = {
     "<proxy": _proxy,
     "<proxymatch": _proxy_match,
@@ -168,3 +207,4 @@ CHECKS: dict[str, Rule] = {
     "proxytimeout": between(1, None, "Proxy Timeout must be at least 1 second."),
     "proxyvia": one_of("off on full block", "ProxyVia must be one of: off | on | full | block"),
 }
+WARNINGS: dict[str, Warner] = {"noproxy": _network}

@@ -43,9 +43,11 @@ def _template(words: list[str], around: Around) -> str | None:
 
 def _expression(words: list[str], around: Around) -> str | None:
     name, rest = getword(words[0])
-    text, _ = getword_braced(words[0][rest:])
+    text, after = getword_braced(words[0][rest:])
     if not name or not text:
-        return "Missing expression for ProxyHCExpr"
+        return f"Missing expression{'' if name else ' name'} for ProxyHCExpr"
+    if after.strip():
+        return "error: extra parameter(s)"
     wrong = around.expression_error(_BODY.sub("tolower(", text), False)
     return f'Could not parse expression "{text}": {wrong}' if wrong else None
 

@@ -6,8 +6,23 @@ import os
 
 from whimbrel.catalogue.checks.numbers import atoi
 from whimbrel.catalogue.checks.providers import has_socache, segment
-from whimbrel.catalogue.checks.rules import Around, Rule, always, between, by_version, filled_file, folder, one_of, only, split, when
+from whimbrel.catalogue.checks.rules import (
+    Around,
+    Rule,
+    Said,
+    Warner,
+    always,
+    between,
+    by_version,
+    filled_file,
+    folder,
+    one_of,
+    only,
+    split,
+    when,
+)
 from whimbrel.octets import raw
+from whimbrel.records import replace
 
 VERIFY = "none off on optional require optional_no_ca"
 FILES = (
@@ -159,6 +174,37 @@ OF_FILES = "certificate privatekey serverinfofile chaincafile verifycafile reque
 OF_FOLDERS = "chaincapath verifycapath requestcapath clientcapath"
 
 
+def _overriding(directive: str) -> Warner:
+    """A protocol without sign takes back what stood before it on the line."""
+    def say(words: list[str], around: Around) -> Said | None:
+        if around.version == "2.2":
+            return None
+        lost: list[str] = []
+        chosen: set[str] = set()
+        for word in split(words[0]):
+            sign, name = (word[0], word[1:].lower()) if word[:1] in ("+", "-") else ("", word.lower())
+            if name not in PROTOCOLS["2.4"].split():
+                break
+            meant = set(PROTOCOLS["2.4"].split()) if name == "all" else {name}
+            if not sign and chosen:
+                lost.append(word)
+            chosen = chosen - meant if sign == "-" else chosen | meant if sign else meant
+        told = f"{directive}: Protocol '{{}}' overrides already set parameter(s). Check if a +/- prefix is missing."
+        made = [Said(told.format(word), "AH02532") for word in lost]
+        return replace(made[0], more=tuple(made[1:])) if made else None
+
+    return say
+
+
+def _responder_proxy(words: list[str], around: Around) -> str | None:
+    """A URL as APR takes it apart."""
+    scheme, colon, rest = words[0].partition(":")
+    port = rest[2:].partition("/")[0].rpartition("@")[2].partition(":")[2] if rest.startswith("//") else ""
+    if (colon and not scheme[:1].isalpha()) or (port and not port.isdigit()):
+        return f"SSLOCSPProxyURL: Cannot parse URL {words[0]}"
+    return None
+
+
 def _openssl_command(words: list[str], around: Around) -> str | None:
     name = words[0].lower()
     if name in OF_FILES.split():
@@ -197,6 +243,7 @@ CHECKS: dict[str, Rule] = {
     "sslloglevel": always("SSLLogLevel directive is no longer supported - use LogLevel."),
     "sslmutex": when(lambda words, around: words[0].lower() not in MUTEXES and not words[0].lower().startswith(MUTEX_FILES), MUTEX),
     "sslocspenable": _mode("SSLOCSPEnable", "on off leaf", "no_ocsp_for_cert_ok"),
+    "sslocspproxyurl": _responder_proxy,
     "sslopensslconfcmd": _openssl_command,
     "ssloptions": _options,
     "sslpassphrasedialog": _pass_phrase,
@@ -213,3 +260,4 @@ CHECKS: dict[str, Rule] = {
     "sslverifydepth": between(0, None, VERIFY_DEPTH.format("SSLVerifyDepth")),
     "sslvhostsnipolicy": one_of("strict secure authonly insecure", BAD_SNI),
 }
+WARNINGS: dict[str, Warner] = {"sslprotocol": _overriding("SSLProtocol"), "sslproxyprotocol": _overriding("SSLProxyProtocol")}

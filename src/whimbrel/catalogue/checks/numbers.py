@@ -46,7 +46,8 @@ def timeout(word: str, version: str) -> int | None:
 
 
 def md_duration(word: str) -> int | None:
-    """A duration as mod_md reads it, in milliseconds, with the units d, h, mi, s and ms in any case; None when it has another."""
+    """A duration as mod_md reads it, in milliseconds, with the units d, h, mi, s and ms in any case, of which only the first letters count."""
     value, unit, cut = strtol(word)
-    scale = {"": 1000, "d": DAY * 1000, "h": 3_600_000, "s": 1000, "ms": 1}.get(unit.lower(), 60_000 if unit.lower().startswith("mi") else 0)
+    units = (("d", DAY * 1000), ("h", 3_600_000), ("s", 1000), ("ms", 1), ("mi", 60_000))
+    scale = 1000 if not unit else next((size for start, size in units if unit.lower().startswith(start)), 0)
     return value * scale if scale and not cut and _INTEGER.match(word) else None

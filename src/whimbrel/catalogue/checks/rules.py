@@ -51,12 +51,13 @@ class Around:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message that lets the line pass; *cause* is an error of the system in APR's wording."""
+    """A message that lets the line pass; *cause* is an error of the system in APR's wording, *more* are the messages after it."""
 
     text: str
     code: str = ""
     level: str = "warn"
     cause: str = ""
+    more: tuple[Said, ...] = ()
 
 
 Rule = Callable[[list[str], Around], "str | None"]

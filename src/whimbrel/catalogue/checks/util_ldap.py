@@ -33,13 +33,16 @@ def _timeout(words: list[str], around: Around) -> str | None:
     return "Timeout must be non-negative" if value < 0 else None
 
 
-def _unreadable(words: list[str], around: Around) -> Said | None:
-    """A missing file of authorities is told twice: here with the system's reason, then by the rule."""
-    path = around.path(words[1])
-    if words[0].upper() not in AUTHORITIES or os.path.exists(raw(path)):
-        return None
-    told = f"LDAP: Could not open SSL trusted certificate authority file - {path}"
-    return Said(told, "AH01304", "error", f"({errno.ENOENT}){os.strerror(errno.ENOENT)}")
+def _unreadable(code: str, what: str) -> Warner:
+    """A missing file is told twice: here with the system's reason, then by the rule."""
+    def say(words: list[str], around: Around) -> Said | None:
+        path = around.path(words[1])
+        if words[0].upper() not in AUTHORITIES or os.path.exists(raw(path)):
+            return None
+        told = f"LDAP: Could not open SSL {what} file - {path}"
+        return Said(told, code, "error", f"({errno.ENOENT}){os.strerror(errno.ENOENT)}")
+
+    return say
 
 
 _CERTIFICATE = "The certificate type {} is not recognised. It should be one of "
@@ -58,4 +61,7 @@ CHECKS: dict[str, Rule] = {
     "ldapretrydelay": duration("LDAPRetryDelay has wrong format"),
     "ldaptimeout": _timeout,
 }
-WARNINGS: dict[str, Warner] = {"ldaptrustedglobalcert": _unreadable}
+WARNINGS: dict[str, Warner] = {
+    "ldaptrustedglobalcert": _unreadable("AH01304", "trusted certificate authority"),
+    "ldaptrustedclientcert": _unreadable("AH01306", "client certificate"),
+}

@@ -52,6 +52,16 @@ def _set_some(name: str) -> Setter:
     return apply
 
 
+def _set_tag(name: str) -> Setter:
+    """The same for what opens or closes an element."""
+    def apply(cmd: Command, record: Any, words: list[str]) -> None:
+        if any(char in " \t\n\v\f\r" for char in words[0]):
+            raise ConfigError(f"{cmd.name} may not contain any whitespaces")
+        setattr(record, name, words[0])
+
+    return apply
+
+
 def _flag(name: str, field: str, text: str, versions: Versions = Versions.BOTH) -> AnyDirective:
     words = f"{text} Limited to 'on' or 'off'"
     return Directive(name=name, args=Args.FLAG, where=Where.OR_LIMIT, apply=set_flag(field), versions=versions, help=words)
@@ -61,9 +71,9 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     Directive(name="XBitHack", args=Args.TAKE1, where=Where.OR_OPTIONS, apply=set_hack, help="Off, On, or Full"),
     Directive(name="SSIErrorMsg", args=Args.TAKE1, where=Where.OR_ALL, apply=_set_some("error"), help="a string"),
     Directive(name="SSITimeFormat", args=Args.TAKE1, where=Where.OR_ALL, apply=_set_some("time_format"), help="a strftime(3) formatted string"),
-    Directive(name="SSIStartTag", args=Args.TAKE1, where=Where.RSRC_CONF, apply=_set_some("start"), record=Record.SERVER,
+    Directive(name="SSIStartTag", args=Args.TAKE1, where=Where.RSRC_CONF, apply=_set_tag("start"), record=Record.SERVER,
               help="SSI Start String Tag"),
-    Directive(name="SSIEndTag", args=Args.TAKE1, where=Where.RSRC_CONF, apply=_set_some("end"), record=Record.SERVER, help="SSI End String Tag"),
+    Directive(name="SSIEndTag", args=Args.TAKE1, where=Where.RSRC_CONF, apply=_set_tag("end"), record=Record.SERVER, help="SSI End String Tag"),
     Directive(name="SSIUndefinedEcho", args=Args.TAKE1, where=Where.OR_ALL, apply=_set_some("undefined"),
               help="String to be displayed if an echoed variable is undefined"),
     _flag("SSILegacyExprParser", "legacy", "Whether to use the legacy expression parser compatible with <= 2.2.x.", Versions.V24),

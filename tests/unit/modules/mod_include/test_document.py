@@ -8,6 +8,8 @@ import pytest
 from tests.unit.modules import asked
 from tests.unit.modules.asked import Reply, ask, engine
 
+from whimbrel.errors import ConfigError
+
 ERROR = "[an error occurred while processing this directive]"
 CONF = """Options +Includes
 AddType text/html .shtml
@@ -126,3 +128,9 @@ def test_a_changed_document_is_read_again(tmp_path: Path) -> None:
     first = body(ask(serving, "/p.shtml"))
     (tmp_path / "htdocs/p.shtml").write_text('2<!--#echo var="DOCUMENT_NAME" -->', encoding="latin-1")
     assert (first, body(ask(serving, "/p.shtml"))) == ("1p.shtml", "2p.shtml")
+
+
+@pytest.mark.parametrize("name", ["SSIStartTag", "SSIEndTag"])
+def test_tags_have_no_blanks(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{name} may not contain any whitespaces$"):
+        engine(tmp_path, f'{name} "a b"', {})
