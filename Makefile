@@ -57,6 +57,7 @@ upgrade-check: .venv/run.stamp
 	@test -f $(SHARED)/conformance/upgrade_run.py || { echo "make upgrade-check: no $(SHARED)/conformance/upgrade_run.py on this machine"; exit 1; }
 	$(BIN)/python $(SHARED)/conformance/upgrade_run.py --upgrade "$(BIN)/whimbrel upgrade --write" --floor 99.5 \
 		--except tests/upgrade/EXCEPT.tsv $(MORE) $(UPGRADES)
+	$(BIN)/python -m tests.upgrade.marks $(MORE) $(UPGRADES) $(wildcard $(SHARED)/corpus/files $(SHARED)/corpus/trees)
 
 bench: .venv/run.stamp
 	$(BIN)/python -m bench.run $(BENCH)

@@ -31,13 +31,15 @@ def marks(sources: Sources) -> tuple[int, list[Finding]]:
     """The number of sections and files with lines about access, and what is said of those that are marked: one finding each."""
     estate = read_estate(sources, Wishes())
     units = [unit for unit in control(estate).found.units if says(unit.told, CONTROL) and list(said(unit.told))]
-    found = {finding.place: finding for finding in upgrade(estate).findings if finding.needs_review and finding.rule in ABOUT_SECTIONS}
+    about = {unit.file.path for unit in units}
+    found = {finding.place: finding for finding in upgrade(estate).findings
+             if finding.needs_review and finding.rule in ABOUT_SECTIONS and finding.place.path in about}
     return len(units), list(found.values())
 
 
 def recorded(path: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
     """Of each configuration that 2.2 started with: family, name, sections, marks."""
-    sys.path.insert(0, str(path.resolve().parents[1]))
+    sys.path.insert(0, str((path.resolve().parents[1] / "upgrade_run.py").resolve().parent))
     run, harness = import_module("upgrade_run"), import_module("harness")
     lines = path.read_text(encoding="utf-8").splitlines()[::every]
     for case in map(json.loads, lines):
