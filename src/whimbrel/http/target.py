@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from whimbrel.lazily import pattern
 from whimbrel.records import dataclass
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_AUTHORITY = re.compile(r"[^/?#]*")
-_LEADING_SLASHES = re.compile(r"/+(?=/)")
-_PORT = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
+_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_AUTHORITY = pattern(r"[^/?#]*")
+_LEADING_SLASHES = pattern(r"/+(?=/)")
+_PORT = pattern(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
 _DEFAULT_PORTS: Final = {
     "ftp": 21, "ssh": 22, "telnet": 23, "gopher": 70, "http": 80, "https": 443, "nntp": 119, "snews": 563, "imap": 143, "pop": 110, "sip": 5060,
     "rtsp": 554, "wais": 210, "z39.50r": 210, "z39.50s": 210, "prospero": 191, "nfs": 2049, "tip": 3372, "acap": 674, "ws": 80, "wss": 443,

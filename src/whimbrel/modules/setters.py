@@ -153,9 +153,9 @@ def own(record: Any, name: str, empty: Callable[[], Any]) -> Any:
 
 _ATOI = pattern(r"[ \t\n\v\f\r]*([+-]?\d+)", re.ASCII)
 _STRTOL = {
-    10: re.compile(r"[ \t\n\v\f\r]*([+-]?)(\d+)()", re.ASCII),
-    16: re.compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX])?([0-9a-fA-F]+)()", re.ASCII),
-    8: re.compile(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)()", re.ASCII),
+    10: pattern(r"[ \t\n\v\f\r]*([+-]?)(\d+)()", re.ASCII),
+    16: pattern(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX])?([0-9a-fA-F]+)()", re.ASCII),
+    8: pattern(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)()", re.ASCII),
 }
 
 
