@@ -93,7 +93,9 @@ class Htaccess:
 
     def _read(self, r: Request, path: str, override: Override, stamp: Stamp, looks: list[Look]) -> Layer | None:
         parsed = self._cache.get(path, override, r.server)
-        for message in parsed.messages:
+        if parsed.messages:
+            r.outside()  # each answer comes with the lines
+        for message in parsed.messages if _first_time(r, path, override) else ():
             r.engine.error_log.about_server(r.server, LogLine(message.level, message.text, message.code, message.module))
         if parsed.error is not None:
             raise parsed.error
@@ -114,3 +116,15 @@ class Htaccess:
             self._layers[key] = layer
             if known is not None:
                 self._world.forget()
+
+
+def _first_time(r: Request, path: str, override: Override) -> bool:
+    """Whether no other request on behalf of the same one of the client (a sub-request, say) has read the file under these rules."""
+    first = r
+    while before := first.main or first.prev:
+        first = before
+    key = f"htaccess {override} {path}"
+    if key in first.notes:
+        return False
+    first.notes[key] = ""
+    return True

@@ -50,6 +50,15 @@ def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
     assert lines[3].startswith("[core:crit] (9)Bad file descriptor: [client 127.0.0.1:5] AH00529: @/htdocs/n/.htaccess pcfg_openfile: unable")
 
 
+def test_warnings_about_an_htaccess_file_come_once_for_each_request(tmp_path: Path) -> None:
+    conf = '<Directory "@/htdocs">\nAllowOverride Nonfatal=Unknown Indexes\n</Directory>'
+    files = {"htdocs/.htaccess": "Foo x\nDirectoryIndex a.html b.html\n", "htdocs/b.html": "B\n"}
+    client = Client(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    for count in (1, 2):
+        client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert sum("AH02296" in line for line in said(client.engine, "error_log")) == count
+
+
 def test_the_access_log_names_a_request_as_the_error_log_does(tmp_path: Path) -> None:
     conf = CONF.replace('"%M"', '"%L %M"') + "<Location /a.txt>\nRequire all denied\n</Location>"
     serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n", "htdocs/b.txt": "B\n"})

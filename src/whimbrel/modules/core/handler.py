@@ -49,7 +49,7 @@ def make_translate(scope: Scope) -> Made:
             return 403
         uri = r.uri
         if not uri.startswith("/") and uri != "*":
-            text = f"Invalid URI in request {r.the_request}" if old else f"Invalid URI in request '{uri}' {r.the_request}"
+            text = f"Invalid URI in request {r.the_request}" if old else f"Invalid URI in request '{uri}' '{r.the_request}'"
             r.log("error", text, code="AH00126")
             return 400
         if within and not r.server.path and "//" not in uri and "/." not in uri and len(uri) < room and uri[0] == "/":

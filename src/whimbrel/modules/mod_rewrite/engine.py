@@ -260,8 +260,11 @@ class Run:
         if c.folder and flags & Flag.DISCARD_PATH_INFO:
             r.path_info = None
         r.filename = uri
-        split_query(c, flags, version22=old)
+        if old:
+            split_query(c, flags, version22=True)
         self._qualify(flags, bool(by_proxy and c.folder))
+        if not old:
+            split_query(c, flags, version22=False)
         if flags & Flag.PROXY:
             self._to_proxy(flags)
             return

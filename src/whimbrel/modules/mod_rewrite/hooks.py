@@ -96,10 +96,11 @@ def _script_variables(r: Any) -> None:
 
 
 def _ended(r: Any, rules: RuleList) -> bool:
-    """Whether a rule with END has run for this request, or one that was redirected here; sub-requests begin anew."""
+    """Whether a rule with END has run for this request, or one that was redirected here; sub-requests begin anew, and what one of them noted
+    is nothing to a request that takes its place."""
     one = r
     while one is not None:
-        if _END_NOTE in one.notes:
+        if one.notes.get(_END_NOTE) == _depth(one):
             if rules.log is not None:
                 rules.log(r, 8, rules.folder, "Declining, no further rewriting due to END flag")
             return True
@@ -107,9 +108,17 @@ def _ended(r: Any, rules: RuleList) -> bool:
     return False
 
 
+def _depth(r: Any) -> str:
+    """How many requests *r* is a sub-request of, as a note's text."""
+    depth = 0
+    while r.main is not None:
+        depth, r = depth + 1, r.main
+    return str(depth)
+
+
 def _remember_end(r: Any, run: Run) -> None:
     if run.end:
-        r.notes[_END_NOTE] = "1"
+        r.notes[_END_NOTE] = _depth(r)
 
 
 def _refused(r: Any, run: Run, outcome: Outcome, scheme: int) -> Answer | None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import cast
 
+import pytest
 from tests.unit.modules.asked import ask, engine
 
 from whimbrel.testing.standin import StandIn
@@ -73,3 +74,19 @@ def test_folders_and_redirects_have_their_marks(tmp_path: Path) -> None:
         WHO + "[perdir @/htdocs/d/] strip document_root prefix: @/htdocs/d/a.html -> /d/a.html",
     ]
     assert lines(tmp_path, conf, "/d/zz", "logs/error_log")[9].startswith("[localhost/#][#/initial/redir#1] init rewrite engine")
+
+
+@pytest.mark.parametrize(("version", "wanted"), [
+    ("2.4", ["rewrite '/r' -> 'b?x'", "add root prefix: b?x -> /b?x", "split uri=/b?x -> uri=/b, args=x"]),
+])
+def test_a_relative_result_is_completed_before_its_query_is_taken_out(tmp_path: Path, version: str, wanted: list[str]) -> None:
+    found = lines(tmp_path, "LogLevel warn rewrite:trace3\nRewriteRule ^/r$ b?x\n", "/r", "logs/error_log", version)
+    assert [line.removeprefix(WHO) for line in found][2:5] == wanted
+
+
+def test_an_end_in_a_sub_request_is_nothing_to_what_takes_its_place(tmp_path: Path) -> None:
+    """The look-up of the index file ends with END; the redirect that it becomes is rewritten once more, as under 2.4.71."""
+    rules = "RewriteEngine On\nRewriteRule ^index\\.html$ /e/two.html [END]\nRewriteRule ^two\\.html$ /e/three.html [END]\n"
+    files = {f"htdocs/e/{name}.html": f"{name}\n" for name in ("index", "two", "three")}
+    serving = engine(tmp_path, LOAD, {**files, "htdocs/e/.htaccess": rules})
+    assert [ask(serving, path).body for path in ("/e/", "/e/two.html", "/e/index.html")] == ["three\n", "three\n", "two\n"]
