@@ -57,11 +57,11 @@ def _plan(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Callable[
 
 
 @cache
-def _defaults(kind: type[Any]) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
+def _defaults(kind: Any) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
     return {name: (default, make) for name, _merge, default, make in _plan(kind)}
 
 
-def default_of(kind: type[Any], name: str) -> Any:
+def default_of(kind: Any, name: str) -> Any:
     """The value of a field that no layer sets."""
     default, make = _defaults(kind)[name]
     return default if make is None else make()
