@@ -97,6 +97,10 @@ class FileView:
                 self.newest = newest
         return info
 
+    def unask(self, path: str) -> None:
+        """Forget what `lstat` was asked about *path*: nothing came of it."""
+        self.notes.pop((path.encode("latin-1"), False), None)
+
     def exact(self, path: str) -> os.stat_result | None:
         """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
         info = self.stat(path)

@@ -60,7 +60,8 @@ async def process(r: Request) -> Answer:
     answer = await _map_to_storage(r)
     if answer not in (OK, DECLINED):
         return answer
-    walk_location_and_if(r)
+    if r.elsewhere != r.uri or r.plan.core.ifs:
+        walk_location_and_if(r)
     plan = r.plan
     if r.main is None and plan.header_parser.answer is None:
         answer = await run(r, plan.header_parser)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from stat import S_IFREG
-from typing import Final, NamedTuple
+from itertools import takewhile
 
 from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder
 from whimbrel.config.htaccess import HtaccessError
@@ -16,17 +15,16 @@ from whimbrel.config.model import Layer, Section, SectionKind
 from whimbrel.expr.compile import Condition
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import merge_slashes
-from whimbrel.regex import Regex
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.expressions import holds
-from whimbrel.request.files import KIND, is_file, is_folder, is_link
-from whimbrel.request.htaccess import Look, look_again
-from whimbrel.request.plan import Locations, Plan
+from whimbrel.request.files import is_file, is_folder, is_link
+from whimbrel.request.htaccess import Look
+from whimbrel.request.matching import folder_matches, location_matches, matched, regex_directories
+from whimbrel.request.plan import Locations
 from whimbrel.request.record import Request
+from whimbrel.request.ways import End, Walked, go_again, remember
 from whimbrel.wildcards import wildcards
-
-MOST_WAYS: Final = 2048  # folders, under one plan, of which the way is remembered
 
 
 # Locations ------------------------------------------------------------------------------------------------------------------------------------------
@@ -44,37 +42,12 @@ def _walk_locations(r: Request, locations: Locations) -> None:
     found = None
     sections = locations.about(uri)
     for section in sections:
-        if _location_matches(r, section, uri):
+        if location_matches(r, section, uri):
             found = r.engine.world.joined(found, section.layer)
     if found is not None:
         r.plan = r.plan.plus(found)
     elif not sections:
         r.elsewhere = r.uri
-
-
-def _location_matches(r: Request, section: Section, uri: str) -> bool:
-    if section.regex is not None:
-        return _matched(r, section.regex, r.uri)
-    pattern = section.pattern
-    if section.fnmatch:
-        return wildcards(pattern, by_segment=True).search(uri) is not None
-    if not uri.startswith(pattern):
-        return False
-    return pattern.endswith("/") or len(uri) == len(pattern) or uri[len(pattern)] == "/"
-
-
-def _matched(r: Request, regex: Regex, subject: str) -> bool:
-    """Whether *regex* matches; its named groups become MATCH_ variables of the request (2.4)."""
-    found = regex.search(subject)
-    if found is None:
-        return False
-    names = regex.names
-    if names and r.plan.dialect.auth_merging:
-        for name, number in names.items():
-            value = found.group(number)
-            if value is not None:
-                r.env["MATCH_" + name.upper()] = value
-    return True
 
 
 def if_walk(r: Request) -> None:
@@ -112,14 +85,6 @@ def _true(r: Request, test: Condition) -> bool:
 
 
 # Directories ----------------------------------------------------------------------------------------------------------------------------------------
-class Walked(NamedTuple):
-    """What a directory walk found: the folder it ended in, the plan it began with and the one it came to."""
-
-    folder: str
-    before: Plan
-    after: Plan
-
-
 def directory_walk(r: Request) -> Answer:
     """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets info and path_info."""
     if r.filename is None:
@@ -130,18 +95,28 @@ def directory_walk(r: Request) -> Answer:
     if path[:1] != "/":
         r.filename = path
         return OK
-    info = r.files.stat(path) if r.info is None else r.info
-    if info is not None and path[-1] == "/" and not is_folder(info):
-        info = None
-    r.info = info
-    if info is not None and (r.prev is not None or r.main is not None):
-        known = _walked_before(r, _folder_of(path, info))
+    looked = r.info is not None
+    if not looked and (r.prev is not None or r.main is not None):
+        r.info, looked = r.files.stat(path), True
+    if r.info is not None and path[-1] == "/" and not is_folder(r.info):
+        r.info = None
+    if r.info is not None and (r.prev is not None or r.main is not None):
+        known = _walked_before(r, _folder_of(path, r.info))
         if known is not None:
             r.filename = path
             return _familiar(r, known)
-    if r.plan.walks and _walk_again(r, path):
+    if r.plan.walks and go_again(r, path):
         return OK
-    folder, before = _folder_of(path, info), r.plan
+    if r.info is None and not looked:
+        r.info = r.files.stat(path)
+        if r.info is not None and path[-1] == "/" and not is_folder(r.info):
+            r.info = None
+    return _walk(r, path)
+
+
+def _walk(r: Request, path: str) -> Answer:
+    """A walk from the root down to *path*, of which `info` is known where it is there."""
+    folder, before = _folder_of(path, r.info), r.plan
     walk = _Descent(r, path, folder)
     answer = walk.run()
     r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
@@ -150,115 +125,11 @@ def directory_walk(r: Request) -> Answer:
         r.plan = before  # httpd lays the sections over the settings once it has them all
         return answer
     if walk.end is not None:
-        _remember(walk, walk.end)
-    found = _regex_directories(r, walk.found)
+        remember(r, walk.end)
+    found = regex_directories(r, walk.found)
     r.plan = before if found is None else before.plus(found)
     r.walked = Walked(folder, before, r.plan)
     return OK
-
-
-class End(NamedTuple):
-    """How far a walk had come when it stood in its last folder: what it had found, the number of the next section, how many files and folders had
-    mattered; *strict* is that of `Way`."""
-
-    folder: str
-    found: Layer | None
-    section: int
-    looks: int
-    folders: int
-    strict: bool
-
-
-# The same way again ---------------------------------------------------------------------------------------------------------------------------------
-class Way:
-    """A walk that ended in *folder*, and what must be so again for the next to come to the same.
-
-    *looks* are the .htaccess files that were there or not, *folders* had to be folders themselves and no links to such; *strict*: so has the file
-    itself.  Where it has not, httpd takes it for one more folder: *beside* are the patterns of the sections that might be about it, *wild* those with
-    wildcards.  *found* will be laid over *before*, which makes *walked*, where no regular expression matches.
-    """
-
-    __slots__ = ("before", "beside", "folder", "folders", "found", "looks", "regexes", "strict", "walked", "wild")
-
-    def __init__(self, walk: _Descent, end: End) -> None:
-        r = walk.r
-        self.folder, self.before, self.found, self.strict = end.folder, walk.before, end.found, end.strict
-        self.looks, self.folders = tuple(walk.looks[:end.looks]), tuple(walk.folders[:end.folders])
-        depth = end.folder.count("/") + 1
-        beside = [] if end.strict else [section for section in walk.plain[end.section:] if section.components <= depth]
-        self.beside = frozenset(section.pattern for section in beside if not section.fnmatch)
-        self.wild = tuple(section for section in beside if section.fnmatch)
-        self.regexes = bool(r.engine.regex_directories(r.server))
-        self.walked = Walked(end.folder, walk.before, walk.before if end.found is None else walk.before.plus(end.found))
-
-    def holds(self, r: Request, path: str) -> bool:
-        """Whether the walk to *path*, of which `info` is known, comes to the same."""
-        files = r.files
-        for name in self.folders:
-            if not is_folder(files.lstat(name)):
-                return False
-        if self.looks and not look_again(files, self.looks):
-            return False
-        if path == self.folder or path + "/" == self.folder or r.info is None:
-            return True
-        if self.strict:
-            return is_file(files.lstat(path))
-        if path + "/" in self.beside:
-            return False
-        return not self.wild or not any(_folder_matches(section, path + "/") for section in self.wild)
-
-
-def _remember(walk: _Descent, end: End) -> None:
-    """Let other requests go the same way."""
-    ways, way = walk.before.walks, walk.before.walks.get(end.folder)
-    looks = tuple(walk.looks[:end.looks])
-    if way is None or way.found is not end.found or way.looks != looks or way.folders != tuple(walk.folders[:end.folders]):
-        if len(ways) >= MOST_WAYS:
-            ways.clear()
-        ways[end.folder] = Way(walk, end)
-
-
-def _walk_again(r: Request, path: str) -> bool:
-    """Go the way of an earlier request, whose settings then hold for this one too; False where the walk has to be made."""
-    ways, info, rest = r.plan.walks, r.info, ""
-    way: Way | None
-    if info is None:
-        found = _missing(r, path) if r.files.errno == errno.ENOENT else None
-        if found is None:
-            return False
-        way, path, rest = found
-    elif info.st_mode & KIND == S_IFREG:
-        way = ways.get(path[:path.rindex("/") + 1])
-    else:
-        way = ways.get(path if path.endswith("/") else path + "/") if is_folder(info) else None
-    if way is None or not way.holds(r, path):
-        return False
-    r.filename = path
-    r.path_info = rest + (r.path_info or "") or None
-    r.walked = way.walked
-    r.plan = way.walked.after
-    if way.regexes:
-        layer = _regex_directories(r, way.found)
-        r.plan = way.before if layer is None else way.before.plus(layer)
-        r.walked = Walked(way.folder, way.before, r.plan)
-    return True
-
-
-def _missing(r: Request, path: str) -> tuple[Way, str, str] | None:
-    """Where the way to a file ends that is not there: in a folder known from earlier, with the first name that is missing, and what follows it."""
-    ways, end = r.plan.walks, len(path)
-    while True:
-        at = path.rfind("/", 0, end)
-        if at < 0:
-            return None
-        way = ways.get(path[:at + 1])
-        if way is not None:
-            break
-        end = at
-    name = path[:end]
-    if r.files.lstat(name) is not None or r.files.errno != errno.ENOENT or not is_folder(r.files.stat(path[:at + 1])):
-        return None
-    return way, name, path[end:]
 
 
 def _folder_of(path: str, info: os.stat_result | None) -> str:
@@ -304,15 +175,6 @@ def _clean(path: str) -> str | None:
     return "/" + "/".join(out) + tail
 
 
-def _regex_directories(r: Request, found: Layer | None) -> Layer | None:
-    """*found* with the sections whose expression matches the whole path."""
-    path = r.filename or ""
-    for section in r.engine.regex_directories(r.server):
-        if section.regex is not None and _matched(r, section.regex, path):
-            found = r.engine.world.joined(found, section.layer)
-    return found
-
-
 class _Descent:
     """One way down the file system, folder by folder; *path* grows, *rest* is what lies beyond it.
 
@@ -342,7 +204,7 @@ class _Descent:
             answer = self._htaccess(folder)
             trusted = self._trusted()
             if answer == OK and self.steady and (not self.known or folder == self.goal):
-                self.end = End(folder, self.found, self.index, len(self.looks), len(self.folders), not trusted)
+                self.end = self._here(depth, trusted)
             if answer != OK or not self.rest:
                 return answer
             name, slash, beyond = self.rest.partition("/")
@@ -364,6 +226,11 @@ class _Descent:
             self.rest = beyond
             depth += 1
 
+    def _here(self, depth: int, trusted: bool) -> End:
+        """The way as far as it has come."""
+        beside = tuple(takewhile(lambda section: section.components <= depth + 1, self.plain[self.index:]))
+        return End(self.folder, self.before, self.found, beside, tuple(self.looks), tuple(self.folders), not trusted)
+
     def _judged(self, trusted: bool) -> tuple[Answer, os.stat_result | None]:
         """What is at the place that was come to; where links are not trusted it has to be no link the next time too."""
         info = self.r.files.lstat(self.path)
@@ -381,7 +248,7 @@ class _Descent:
     def _sections(self, folder: str, depth: int) -> None:
         plan, plain, index = self.r.plan, self.plain, self.index
         while index < len(plain) and plain[index].components <= depth:
-            if _folder_matches(plain[index], folder):
+            if folder_matches(plain[index], folder):
                 plan = plan.plus(plain[index].layer)
                 self.found = self.r.engine.world.joined(self.found, plain[index].layer)
             index += 1
@@ -443,12 +310,6 @@ def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | Non
     return target
 
 
-def _folder_matches(section: Section, folder: str) -> bool:
-    if section.fnmatch:
-        return wildcards(section.pattern, by_segment=True).search(folder) is not None
-    return section.pattern == folder
-
-
 # Files ----------------------------------------------------------------------------------------------------------------------------------------------
 def file_walk(r: Request) -> None:
     """Lay the <Files> sections that match the file's own name over the settings."""
@@ -459,7 +320,7 @@ def file_walk(r: Request) -> None:
     found = None
     for section in sections:
         if section.regex is not None:
-            matches = _matched(r, section.regex, name)
+            matches = matched(r, section.regex, name)
         elif section.fnmatch:
             matches = wildcards(section.pattern).search(name) is not None
         else:

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from whimbrel.request.files import FileView, is_file, is_folder, is_link, still_holds
+from whimbrel.request.files import Contents, FileView, is_file, is_folder, is_link, still_holds
 
 
 def notes(view: FileView) -> tuple[tuple[bytes, bool, tuple[int, int, int, int, int, int] | None], ...]:
@@ -66,3 +66,35 @@ def test_a_folder_whose_rights_change_is_another_one(tmp_path: Path) -> None:
     assert is_folder(view.lstat(str(tmp_path)))
     tmp_path.chmod(0o700 if tmp_path.stat().st_mode & 0o77 else 0o755)
     assert not still_holds(notes(view))
+
+
+def test_a_small_file_is_kept_until_it_changes(tmp_path: Path) -> None:
+    page, contents = tmp_path / "page.html", Contents()
+    page.write_text("one")
+    os.utime(page, (1000, 1000))
+    contents.put(str(page), page.stat(), b"one", 2000.0)
+    known = contents.get(str(page), page.stat())
+    assert known is not None and known.data == b"one"
+    page.write_text("two")
+    os.utime(page, (1000, 1000))  # the time of its inode tells that it changed
+    assert contents.get(str(page), page.stat()) is None
+
+
+def test_what_is_young_or_large_is_not_kept(tmp_path: Path) -> None:
+    page, contents = tmp_path / "page.html", Contents()
+    page.write_text("one")
+    os.utime(page, (1000, 1000))
+    contents.put(str(page), page.stat(), b"one", 1000.5)
+    assert contents.get(str(page), page.stat()) is None
+    contents.put(str(page), page.stat(), bytes(1 << 20), 2000.0)
+    assert contents.get(str(page), page.stat()) is None
+
+
+def test_the_contents_of_all_files_are_bounded(tmp_path: Path) -> None:
+    page, contents = tmp_path / "page.html", Contents()
+    page.write_text("one")
+    os.utime(page, (1000, 1000))
+    for number in range(1000):
+        contents.put(f"/{number}", page.stat(), bytes(10_000), 2000.0)
+    kept = [number for number in range(1000) if contents.get(f"/{number}", page.stat()) is not None]
+    assert 0 < len(kept) < 300 and kept[-1] == 999
