@@ -185,7 +185,8 @@ def client_settings(value: str) -> bytes | None:
     return payload if len(payload) % 6 == 0 else None
 
 
-def answer_fields(before: bytes, date: bytes, after: bytes) -> list[RawField]:
+@lru_cache(maxsize=256)
+def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
     """The fields of an answer from its HTTP/1 head around Date: in httpd's order, those of one connection left out."""
     out, last = [(b":status", before[9:12])], [(b"date", date)]
     for line in after.split(b"\r\n"):
@@ -193,7 +194,7 @@ def answer_fields(before: bytes, date: bytes, after: bytes) -> list[RawField]:
         low = name.lower()
         if colon and low not in _NOT_SENT:
             (last if low == b"server" else out).append((low, value.strip(b" \t")))
-    return out + last
+    return (*out, *last)
 
 
 def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:

@@ -5,7 +5,7 @@ Whoever imports this needs the package; nothing else here does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from h2.config import H2Configuration
@@ -38,8 +38,14 @@ class Remembering(Decoder):
     def __init__(self) -> None:
         super().__init__()
         self.known: dict[bytes, list[Any]] = {}
+        self.given: list[Any] | Exception | None = None  # what the next block is known to be, since it was read already
 
     def decode(self, data: bytes, raw: bool = False) -> list[Any]:
+        given, self.given = self.given, None
+        if isinstance(given, Exception):
+            raise given
+        if given is not None:
+            return given
         block = bytes(data)
         found = self.known.get(block) if raw else None
         if found is not None:
@@ -70,6 +76,7 @@ class Wire(H2Connection):
         self.decoder = self.known
         self.decoder.max_header_list_size = MAX_FIELDS
         self._blocks: dict[int, tuple[Any, bytes, bytes]] = {}
+        self._encoded: dict[tuple[tuple[bytes, bytes], ...], bytes] = {}
         self._written = _mark(self.encoder)
 
     def begin(self) -> None:
@@ -108,12 +115,35 @@ class Wire(H2Connection):
         """Whether *size* bytes fit into one frame on a stream that is new."""
         return size <= min(self.outbound_flow_control_window, self.remote_settings.initial_window_size, self.max_outbound_frame_size)
 
-    def answer(self, stream: int, owner: Any, date: bytes, fields: Callable[[], list[tuple[bytes, bytes]]], body: bytes) -> bytes:
-        """The frames of a whole answer on a new stream, which is over with it.
+    def read(self, number: int, data: bytes, at: int, end: int) -> list[Any] | None:
+        """The fields of the HEADERS frame in *data* from *at* to *end*, which begins the stream *number* and is all of its request.
 
-        *fields* of one *owner* and *date* are always the same.  Call `room` before, and nothing else with this stream.
+        None for a frame that has to go the whole way.  Call `adopt` or `answer` next.
         """
-        block = self._block(owner, date, fields)
+        flags = data[at + 4]
+        start = at + (14 if flags & 0x20 else 9)
+        if number <= self.highest_inbound_stream_id or not number & 1 or data[at + 5] & 0x80 or start > end or (
+                flags & 0x20 and int.from_bytes(data[at + 9:at + 13]) & 0x7FFFFFFF == number):
+            return None
+        known = self.known.known.get(data[start:end])
+        if known is not None or end - at - 9 > self.max_inbound_frame_size:
+            return known
+        try:
+            return self.known.decode(data[start:end], raw=True)
+        except Exception as problem:
+            self.known.given = problem
+            return None
+
+    def adopt(self, frame: bytes, fields: list[Any]) -> list[Event]:
+        """Let a request that was read with `read` be a stream of the package's after all: the events of its *frame*."""
+        self.known.given = fields
+        return self.receive_data(frame)
+
+    def answer(self, stream: int, block: bytes, body: bytes) -> bytes:
+        """The frames of a whole answer on a new stream, which is over with it; *block* is of `block`.
+
+        Call `room` before, and nothing else with this stream.
+        """
         self.highest_inbound_stream_id = stream
         self._closed_streams[stream] = StreamClosedBy.SEND_END_STREAM
         self.outbound_flow_control_window -= len(body)
@@ -122,20 +152,35 @@ class Wire(H2Connection):
             return b"%b\x01\x05%b%b" % (len(block).to_bytes(3), number, block)
         return b"%b\x01\x04%b%b%b\0\x01%b%b" % (len(block).to_bytes(3), number, block, len(body).to_bytes(3), number, body)
 
-    def _block(self, owner: Any, date: bytes, fields: Callable[[], list[tuple[bytes, bytes]]]) -> bytes:
+    def block_of(self, owner: Any, date: bytes, fields: Callable[[], Sequence[tuple[bytes, bytes]]]) -> bytes:
+        """`block` of *fields*, which are always the same for one *owner* and *date*."""
         known = self._blocks.get(id(owner))
         if known is not None and known[0] is owner and known[1] == date and _same(self._written, _mark(self.encoder)):
             return known[2]
-        before = _mark(self.encoder)
-        block = bytes(self.encoder.encode(fields()))
-        if not _same(self._written, before) or len(self._blocks) >= MAX_KNOWN:
-            self._blocks.clear()
+        block = self.block(fields())
+        if self._encoded:
+            self._blocks[id(owner)] = (owner, date, block)
+        return block
+
+    def block(self, fields: Sequence[tuple[bytes, bytes]]) -> bytes:
+        """The fields of an answer as HPACK writes them at this moment; what leaves its table as it is is remembered as long as that stays so."""
+        before, key = _mark(self.encoder), tuple(fields)
+        if not _same(self._written, before) or len(self._encoded) >= MAX_KNOWN:
+            self._forget()
+        known = self._encoded.get(key)
+        if known is not None:
+            return known
+        block = bytes(self.encoder.encode(fields))
         self._written = _mark(self.encoder)
         if _same(before, self._written):
-            self._blocks[id(owner)] = (owner, date, block)
+            self._encoded[key] = block
         else:
-            self._blocks.clear()
+            self._forget()
         return block
+
+    def _forget(self) -> None:
+        self._blocks.clear()
+        self._encoded.clear()
 
     @property
     def client_takes_push(self) -> bool:

@@ -70,6 +70,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.running = 0              # requests that are worked on, those of streams that are gone included
         self.waiting = 0              # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
+        self.push = self.wire.client_takes_push
         self.drained: asyncio.Future[None] | None = None
         self.answered = self.idle = self.resets = 0
         self.sender = Sender(self)
@@ -101,6 +102,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
             return
         self.wire.initiate_upgrade_connection(base64.urlsafe_b64encode(wanted))
         self.wire.begin_window()
+        self.push = self.wire.client_takes_push
         stream = self._stream(1, upgraded(head, self.manners.rules), RequestBody(0))
         stream.ended = True
         self._respond(stream)
@@ -142,17 +144,16 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def data_received(self, data: bytes) -> None:
         if self.ended:
             return
-        if self.answered and not self.paused and not self.leaving and self.wire.clear:
-            data = self.repeater.at_once(data)
-            if not data:
-                self.set_deadline()
-                return
         try:
-            for event in self.wire.receive_data(data):
-                do = self._do.get(type(event))
-                if do is not None:
-                    do(event)
-            self._begin_all()
+            if self.answered and not self.paused and not self.leaving and self.wire.clear:
+                data = self.repeater.at_once(data)
+            if data:
+                for event in self.wire.receive_data(data):
+                    do = self._do.get(type(event))
+                    if do is not None:
+                        do(event)
+            if self._begun:
+                self._begin_all()
         except ProtocolError:
             self.flush()
             self.close(said=True)
@@ -193,6 +194,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     def _settings(self, event: RemoteSettingsChanged) -> None:
         self.idle += 1
+        self.push = self.wire.client_takes_push
         self._room()
 
     def _window(self, event: WindowUpdated) -> None:
@@ -214,7 +216,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         fields = event.headers
         raw = b""
         if ended:
-            raw = raw_head(fields, self.wire.client_takes_push)
+            raw = raw_head(fields, self.push)
             if raw and self.repeater.quick(number, raw):
                 return
         try:
@@ -230,6 +232,33 @@ class Http2Connection(asyncio.Protocol, Expiring):
             self._gone(stream, Reset.PROTOCOL_ERROR)
             self.reset(number, Reset.PROTOCOL_ERROR)
 
+    def at_once(self, number: int, fields: list[RawField], raw: bytes, frame: bytes, *, alone: bool) -> bytes:
+        """The frames of the answer to a request that is all in one *frame*, where it is there at once, and whole.
+
+        b"" where it is not: then it has a stream as others have.  *raw*: see `raw_head`.  *alone*: it is not to be worked on before what follows has
+        been read.
+        """
+        head = None
+        if not alone and max(self.running, len(self.streams)) < self.settings.max_streams:
+            try:
+                head = read_request(fields, self.manners.limits, self.manners.rules, raw=raw, ended=True)
+            except MalformedRequest:
+                head = None
+        if head is None or head.length:
+            for event in self.wire.adopt(frame, fields):
+                if isinstance(event, RequestReceived):
+                    self._request(event)
+            return b""
+        self.idle = 0
+        stream = self._stream(number, head, RequestBody(0))
+        stream.ended = True
+        answer = self._ask(stream)
+        found = self.sender.whole(stream, answer) if isinstance(answer, Answer) else b""
+        if not found:
+            self.wire.adopt(frame, fields)
+            self._give(stream, answer)
+        return found
+
     def _begin_all(self) -> None:
         """Work on the requests of one piece of data, but not on those that it already takes back."""
         begun, self._begun = self._begun, []
@@ -242,7 +271,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def _stream(self, number: int, head: Head, body: RequestBody) -> Stream:
         one, service = self.connection, self.service
         tag = f"{service.engine.runtime.pid}-{one.ident}-{number}"
-        push = "on" if self.settings.push and self.wire.client_takes_push else "off"
+        push = "on" if self.settings.push and self.push else "off"
         notes = {**one.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
         connection = Connection(one.client_ip, one.client_port, one.local_ip, one.local_port, served=1, ident=one.ident, ending=True, notes=notes)
         self.running += 1
@@ -250,13 +279,20 @@ class Http2Connection(asyncio.Protocol, Expiring):
         return stream
 
     def _respond(self, stream: Stream) -> None:
+        self._give(stream, self._ask(stream))
+
+    def _ask(self, stream: Stream) -> Answer | Awaitable[Answer] | Exception:
+        """What the engine has to say, or why it fails."""
         stream.connection.notes.pop("switched-to", None)
         try:
-            answer = self.service.engine.respond(stream.connection, stream.head, stream.body)
+            return self.service.engine.respond(stream.connection, stream.head, stream.body)
         except Exception as problem:
-            self._failed(stream, problem)
-            return
-        if isinstance(answer, Answer):
+            return problem
+
+    def _give(self, stream: Stream, answer: Answer | Awaitable[Answer] | Exception) -> None:
+        if isinstance(answer, Exception):
+            self._failed(stream, answer)
+        elif isinstance(answer, Answer):
             self.sender.send(stream, answer)
         else:
             stream.task = self.service.loop.create_task(self._later(stream, answer))

@@ -5,51 +5,60 @@ A client that asks again sends the same bytes (HPACK's table is as it was), and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from whimbrel.http.http2 import RawField, answer_fields, raw_head
+from whimbrel.http.http2 import answer_fields, raw_head
 from whimbrel.request.kept import Kept
 from whimbrel.request.raw_head import RawHead
+from whimbrel.server.http2_stream import MAX_HEAD
 
 if TYPE_CHECKING:
     from whimbrel.server.http2 import Http2Connection
 
+WRITE_AHEAD: Final = 256 * 1024  # bytes of answers that are gathered before one is written
+
 
 class Repeater:
-    """Gives the kept answers of one connection."""
+    """Gives the answers of one connection that need no stream of the h2 package: the kept ones, and others that are there at once."""
 
     def __init__(self, session: Http2Connection) -> None:
         self.session = session
 
     def at_once(self, data: bytes) -> bytes:
-        """Answer the requests at the front of *data* whose bytes are known and whose answers are kept; the rest of it."""
-        wire, known, at, out = self.session.wire, self.session.wire.known.known, 0, bytearray(self.session.wire.data_to_send())
-        while len(data) - at >= 9 and data[at + 3] == 1 and data[at + 4] in (0x05, 0x25):
+        """Answer the requests at the front of *data* that are whole frames, as long as their answers are there at once; the rest of *data*."""
+        session, wire, at, size = self.session, self.session.wire, 0, len(data)
+        if session.sender.padding:
+            return data
+        out = bytearray(wire.data_to_send())
+        while size - at >= 9 and data[at + 3] == 1 and data[at + 4] in (0x05, 0x25):
             end = at + 9 + int.from_bytes(data[at:at + 3])
             number = int.from_bytes(data[at + 5:at + 9])
-            fields = known.get(data[at + 9 + (5 if data[at + 4] & 0x20 else 0):end]) if end <= len(data) else None
-            if fields is None or number <= wire.highest_inbound_stream_id or not number & 1 or self.session.sender.padding:
+            fields = wire.read(number, data, at, end) if end <= size else None
+            if fields is None:
                 break
-            if data[at + 4] & 0x20 and int.from_bytes(data[at + 9:at + 13]) & 0x7FFFFFFF == number:
-                break
-            frames = self._kept_frames(number, fields)
+            raw = raw_head(fields, session.push)
+            frames = self._kept_frames(number, raw) if raw else b""
             if not frames:
-                break
+                frames = session.at_once(number, fields, raw, data[at:end], alone=_takes_back(data, end))
+                if not frames or len(out) > WRITE_AHEAD:
+                    out += frames
+                    at = end
+                    break
             out += frames
             at = end
         if out:
-            self.session.transport.write(bytes(out))
+            session.transport.write(bytes(out))
         return data[at:] if at else data
 
-    def _kept_frames(self, number: int, fields: list[RawField]) -> bytes:
+    def _kept_frames(self, number: int, raw: bytes) -> bytes:
         """The frames of a kept answer, b"" where there is none or no room for it."""
-        raw = raw_head(fields, self.session.wire.client_takes_push)
-        kept, head = self._kept(raw) if raw else (None, None)
-        if kept is None or not self.session.wire.room(kept.size) or kept.size > self.session.sender.largest:
+        kept, head = self._kept(raw)
+        if kept is None or not self.session.wire.room(kept.size) or kept.size > self.session.sender.largest or kept.head_size > MAX_HEAD:
             return b""
-        service, found = self.session.service, kept
+        service, found, wire = self.session.service, kept, self.session.wire
         self._note(kept, head)
-        return self.session.wire.answer(number, kept, service.date, lambda: answer_fields(found.before, service.date, found.after), kept.body)
+        block = wire.block_of(kept, service.date, lambda: answer_fields(found.before, service.date, found.after))
+        return wire.answer(number, block, kept.body)
 
     def _note(self, kept: Kept, head: RawHead | None) -> None:
         service = self.session.service
@@ -82,3 +91,12 @@ class Repeater:
             sender.frame(number, kept.body, end=True)
         self._note(kept, head)
         return True
+
+
+def _takes_back(data: bytes, at: int) -> bool:
+    """Whether *data* from *at* on, where a frame begins, ends streams: nothing is to be worked on that is taken back in the same breath."""
+    while len(data) - at >= 9:
+        if data[at + 3] == 3:
+            return True
+        at += 9 + int.from_bytes(data[at:at + 3])
+    return False

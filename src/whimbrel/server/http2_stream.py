@@ -20,6 +20,7 @@ from whimbrel.request.record import Connection
 if TYPE_CHECKING:
     from whimbrel.server.http2 import Http2Connection
 
+MAX_HEAD: Final = 8192    # bytes of an answer's head that is sure to fit into one frame
 READ: Final = 64 * 1024   # bytes of a file that are read at a time, and sent before other streams have their turn
 
 
@@ -108,6 +109,21 @@ class Sender:
             count = 0
             self.wire.send_headers(stream.number, fields, end_stream=False)
         stream.task = self.session.service.loop.create_task(self._rest(stream, answer, count))
+
+    def whole(self, stream: Stream, answer: Answer) -> bytes:
+        """The frames of an answer on a stream that the h2 package knows nothing of, and the end of it; b"" where it needs one."""
+        parts, wire = answer.parts, self.wire
+        if answer.stream is not None or self.padding or len(answer.after) + len(answer.before) > MAX_HEAD:
+            return b""
+        if any(isinstance(part, FilePart) for part in parts):
+            return b""
+        body = b"".join(cast(list[bytes], parts))
+        if not wire.room(len(body)) or len(body) > self.largest:
+            return b""
+        block = wire.block(answer_fields(answer.before, self.session.service.date_field(), answer.after))
+        frames = wire.answer(stream.number, block, body)
+        self.finish(stream, answer, len(body))
+        return frames
 
     def _now(self, stream: Stream, body: bytes) -> int:
         """Send what has room of a whole body; how many bytes that is."""

@@ -143,7 +143,7 @@ def test_the_settings_of_an_upgrade(value: str, payload: bytes | None) -> None:
 
 def test_fields_of_an_answer() -> None:
     after = b"\r\nServer: S\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\nKeep-Alive: x\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\nX-A: 2\r\n\r\n"
-    assert answer_fields(b"HTTP/1.1 200 OK\r\nDate: ", b"D", after) == [
+    assert list(answer_fields(b"HTTP/1.1 200 OK\r\nDate: ", b"D", after)) == [
         (b":status", b"200"), (b"x-a", b"1"), (b"x-a", b"2"), (b"date", b"D"), (b"server", b"S")]
 
 

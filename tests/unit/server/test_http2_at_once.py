@@ -1,0 +1,135 @@
+"""Requests answered without a stream of the h2 package get what they get with one."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("h2", reason="the optional package h2 is not installed")
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
+from tests.performance.site import MTIME, NOW, Loop, Site, Wire
+
+from whimbrel.server.http2_stream import Sender
+from whimbrel.server.protocol import HttpProtocol
+
+PATHS = ["/1k.html", "/1k.html?#", "/none/#", "/list", "/list/", "/deep/a/b/c/d/1k.html?#", "/clock.shtml", "*", "/big.bin?#", "x"]
+FIELDS = [
+    ("user-agent", "h2load"), ("cookie", "a=#"), ("range", "bytes=0-9"), ("if-modified-since", "Sun, 13 Sep 2020 12:26:40 GMT"), ("te", "gzip"),
+    ("connection", "close"), ("Bad", "x"), ("content-length", "5"), ("content-length", "0"), ("accept-encoding", "gzip"), ("host", "other"),
+]
+METHODS = ["GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "TRACE", "BREW", "CONNECT"]
+
+
+class Driving(Loop):
+    """Tasks, none of which has to wait for anything."""
+
+    def create_task(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            while True:
+                work.send(None)
+        except StopIteration:
+            return
+
+
+class Gathering(Wire):
+    """All that was written and not read."""
+
+    def write(self, data: Any) -> None:
+        self.out += bytes(data)
+
+
+class Peer:
+    """A client of one connection; *whole*: its requests go the whole way."""
+
+    def __init__(self, site: Site, *, whole: bool) -> None:
+        self.site, self.whole, self.wire = site, whole, Gathering(40_000)
+        self.h2 = H2Connection(H2Configuration(header_encoding="latin-1", validate_outbound_headers=False, normalize_outbound_headers=False))
+        self.h2.initiate_connection()
+        first = HttpProtocol(site.service)
+        first.connection_made(self.wire)
+        first.data_received(self.h2.data_to_send())
+        self.session: Any = self.wire.protocol
+        self.ask(1, [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html")])
+
+    def ask(self, number: int, fields: list[tuple[str, str]]) -> list[tuple[object, ...]]:
+        """What comes back, without what goes with the clock."""
+        log: Any = self.site.engine.runtime
+        log.logs.clear()
+        self.h2.send_headers(number, fields, end_stream=True)
+        answered = self.session.answered
+        if self.whole:
+            self.session.answered = 0
+        self.session.data_received(self.h2.data_to_send())
+        self.session.answered += answered if self.whole else 0
+        self.site.loop.turn()
+        events = self.h2.receive_data(self.wire.out)
+        self.wire.out = b""
+        back = self.h2.data_to_send()
+        if back:
+            self.session.data_received(back)
+        out: list[tuple[object, ...]] = [("log", *lines) for lines in log.logs.values()]
+        for event in events:
+            if isinstance(event, ResponseReceived):
+                out.append(("head", *event.headers))
+            elif isinstance(event, DataReceived):
+                self.h2.acknowledge_received_data(event.flow_controlled_length or 0, number)
+                out.append(("data", event.data))
+            elif isinstance(event, StreamReset):
+                out.append(("reset", event.error_code))
+            elif isinstance(event, StreamEnded):
+                out.append(("end",))
+        return out
+
+
+@pytest.fixture
+def roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
+    for module in ("whimbrel.server.service", "whimbrel.server.answering", "whimbrel.server.http2_stream"):
+        monkeypatch.setattr(f"{module}.time", lambda: NOW)
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        yield Path(one), Path(two)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_requests_get_the_same_answers_with_and_without_a_stream(roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, short, whole_of = random.Random(seed), [0], Sender.whole
+
+    def counted(self: Sender, stream: Any, answer: Any) -> bytes:
+        found = whole_of(self, stream, answer)
+        short[0] += bool(found)
+        return found
+
+    monkeypatch.setattr(Sender, "whole", counted)
+    sites = [Site(root) for root in roots]
+    for site in sites:
+        site.loop = site.service.loop = Driving()  # type: ignore[assignment]
+    for root in roots:
+        (root / "htdocs/big.bin").write_bytes(b"0123456789" * 3000)
+        os.utime(root / "htdocs/big.bin", (MTIME, MTIME))
+    peers = [Peer(site, whole=whole) for site, whole in zip(sites, (False, True), strict=True)]
+    for number in range(3, 300, 2):
+        path, method = chance.choice(PATHS), chance.choice(METHODS)
+        pseudo = [(":method", method), (":scheme", "http"), (":authority", "localhost"), (":path", path)]
+        if chance.random() < 0.1:
+            pseudo.pop(chance.randrange(4))
+        fields = [(name, value.replace("#", str(number))) for name, value in (*pseudo, *chance.sample(FIELDS, chance.randrange(3)))]
+        quick, whole = [peer.ask(number, fields) for peer in peers]
+        assert _plain(quick, roots) == _plain(whole, roots), fields
+        assert quick
+    assert short[0] > 20
+    assert not sites[0].problems
+    assert not sites[1].problems
+
+
+def _plain(said: list[tuple[object, ...]], roots: tuple[Path, Path]) -> str:
+    """Without the names of the folders; DATA frames joined."""
+    text = "".join(repr(one) for one in said if one[0] != "data") + repr(b"".join([bytes(one[1]) for one in said if one[0] == "data"]))  # type: ignore[call-overload]
+    return text.replace(str(roots[0]), "-").replace(str(roots[1]), "-")
