@@ -110,10 +110,12 @@ class Page:
 
     # variables --------------------------------------------------------------------------------
     async def set_up(self) -> None:
-        """Make the document's variables, or take over those of the document that includes this one."""
+        """Make the document's variables, or take over those of the document that includes this one, which (2.4) then has this one's query."""
         r = self.r
         if NESTED in r.notes and r.main is not None:
             r.env, r.info = r.main.env, r.main.info
+            if r.args is not None and not self.old:
+                overlap(r.env, {"QUERY_STRING": r.args, "QUERY_STRING_UNESCAPED": escape_shell(unescape_loose(r.args))})
             return
         if r.path_info and r.path_info.startswith("/"):
             await self._with_path(r)

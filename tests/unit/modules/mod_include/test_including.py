@@ -54,6 +54,15 @@ def test_one_document_after_another_that_is_not_there(tmp_path: Path, arguments:
     assert unchunked(ask(serving, "/i.shtml").body) == shown
 
 
+@pytest.mark.parametrize(("query", "shown"), [("", "i=1 after i=1 "), ("?o=2", "i=1 o=2after i=1 o=2")])
+def test_the_query_of_an_included_document_stays_after_it(tmp_path: Path, query: str, shown: str) -> None:
+    """As recorded from httpd 2.4.71: QUERY_STRING is the inner one's, DOCUMENT_ARGS the outer one's."""
+    text = '<!--#echo var="QUERY_STRING" --> <!--#echo var="DOCUMENT_ARGS" -->'
+    outer = '<!--#include virtual="/i.shtml?i=1" -->after ' + text
+    serving = engine(tmp_path, CONF, {"htdocs/o.shtml": outer, "htdocs/i.shtml": text})
+    assert unchunked(ask(serving, f"/o.shtml{query}").body) == shown
+
+
 def test_paths_that_leave_the_folder(tmp_path: Path) -> None:
     serving = engine(tmp_path, CONF, {"htdocs/i.shtml": '<!--#include file="/x" --><!--#fsize file="../x" -->'})
     ask(serving, "/i.shtml")
