@@ -89,7 +89,9 @@ _LOW: Final = {name: name.lower() for known in (
     "Sec-Fetch-User", "Content-Type", "Content-Length", "Authorization", "X-Forwarded-For", "X-Requested-With", "DNT", "Via",
 ) for name in (known, known.lower())}
 _COMPOSED = re.compile(r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/2\.0")
-_PLAIN_HOST = re.compile(r"(?:[a-z][a-z0-9\-]*+\.)*+[a-z][a-z0-9\-]*+(?::([1-9][0-9]{0,3}))?")
+_PLAIN_HOST = re.compile(
+    r"(?:(?:[a-z][a-z0-9\-]*+\.)*+[a-z][a-z0-9\-]*+|(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2}))(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
+)
 _PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
 _VERSION_1_1 = (1, 1)
 

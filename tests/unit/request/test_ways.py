@@ -39,8 +39,8 @@ CONF = """
 """
 PATHS = (
     "/f.html", "/in/f.html", "/in/g.html", "/in/h.html", "/in/i.html", "/in", "/in/", "/none", "/none/", "/none/at/all", "/in/none.html",
-    "/in/f.html/", "/in/f.html/more/info", "/f.html/more", "/link.html", "/away/f.html", "/away/", "/away", "/in/link.html", "/in/dangling", "/dangling/more",
-    "/in/deep/f.html", "/in/deep/more/f.html", "/in/deep/none/x", "/", "/in//f.html", "/in/./g.html", "/in/deep/../h.html",
+    "/in/f.html/", "/in/f.html/more/info", "/f.html/more", "/link.html", "/away/f.html", "/away/", "/away", "/in/link.html", "/in/dangling",
+    "/dangling/more", "/in/deep/f.html", "/in/deep/more/f.html", "/in/deep/none/x", "/", "/in//f.html", "/in/./g.html", "/in/deep/../h.html",
 )
 
 

@@ -10,7 +10,7 @@ from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
-from whimbrel.http.url import LOG_CHARS
+from whimbrel.http.url import LOG_CHARS, escape_logitem
 from whimbrel.lazily import pattern
 from whimbrel.modules.mod_log_config.items import (
     ItemFn,
@@ -219,6 +219,18 @@ def _status(view: Any) -> str:
     return str(view.status) if view.status > 0 else "-"
 
 
+def _field(low: str) -> Slot:
+    """%{Name}i of a request, whose name is *low* in lower case."""
+    def slot(r: Any) -> str:
+        found = r.headers_in.entries().get(low)
+        if found is None:
+            return "-"
+        value: str = found[1]
+        return value if LOG_CHARS.search(value) is None else escape_logitem(value)
+
+    return slot
+
+
 class LogWriter:
     """One access log of a server: where its lines go, and how they are made."""
 
@@ -286,6 +298,8 @@ class LogWriter:
         """What an item says of a request that is both the original and the final one."""
         if item.statuses:
             return lambda r: item.text(r, r)
+        if item.fn is field_in:
+            return _field(item.argument.lower())
         quick: dict[ItemFn, Slot] = {remote_user: _user, request_line: _request, status: _status}
         return quick[item.fn] if item.fn in quick else self._slot(item)
 
