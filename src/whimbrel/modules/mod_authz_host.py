@@ -55,9 +55,21 @@ def make_host(_scope: Scope, args: str, domains: Template) -> Check:
                   module="authz_host")
             return DENIED
         text = expanded(r, domains, "authz_host", "host", "AH02593")
-        return GRANTED if text is not None and any(in_domain(domain, name) for domain in require_words(text)) else DENIED
+        if text is None:
+            return DENIED
+        words, comment, _ = text.partition("#")
+        if comment:
+            _complain_of_comment(r, text, only=not words)
+        return GRANTED if any(in_domain(domain, name) for domain in require_words(words)) else DENIED
 
     return Check(check, Reads.CLIENT | Reads.OUTSIDE | Reads.HEAD, waits=True)
+
+
+def _complain_of_comment(r: Request, text: str, *, only: bool) -> None:
+    if only:
+        r.log("error", f"authz_host authorize: dubious empty 'Require host {text}' with only comment", code="AH10120", module="authz_host")
+    else:
+        r.log("warn", f"authz_host authorize: ignoring comment in 'Require host {text}'", code="AH10121", module="authz_host")
 
 
 def make_forward_dns(_scope: Scope, _args: str, names: Template) -> Check:
@@ -66,12 +78,15 @@ def make_forward_dns(_scope: Scope, _args: str, names: Template) -> Check:
         own = numeric_address(client_address(r))
         r.outside()
         text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
-        for name in require_words(text or ""):
+        for name in require_words((text or "").partition("#")[0]):
             found = await r.engine.runtime.addresses_of(name)
             if not found:
                 r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
-            elif own in map(numeric_address, found):
-                r.log("debug", f"access check for {client_address(r)} as '{name}': yes", code="AH03355", module="authz_host")
+                continue
+            matches = own in map(numeric_address, found)
+            verdict = "yes" if matches else "no"
+            r.log("debug", f"access check for {client_address(r)} as '{name}': {verdict}", code="AH03355", module="authz_host")
+            if matches:
                 return GRANTED
         return DENIED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.unit.modules.access import Site
 
 
@@ -12,4 +13,13 @@ def test_names_without_an_address_are_told(tmp_path: Path) -> None:
     assert site.status() == 200
     assert site.codes() == ["AH03356", "AH03355"]
     assert site.status(source="127.0.0.9") == 403
-    assert site.codes() == ["AH03356", "AH03356", "AH01630"]
+    assert site.codes() == ["AH03356", "AH03355", "AH03356", "AH01630"]
+
+
+@pytest.mark.parametrize(("words", "status", "codes"), [
+    ("#x", 403, ["AH10120"]), ("localhost #x", 200, ["AH10121"]), ("a #localhost", 403, ["AH10121"]), ("a# localhost", 403, ["AH10121"]),
+])
+def test_comments_end_the_names(tmp_path: Path, words: str, status: int, codes: list[str]) -> None:
+    site = Site(tmp_path, f"<Location />\nRequire host {words}\n</Location>\n")
+    assert site.status() == status
+    assert [code for code in site.codes() if code != "AH01630"] == codes
