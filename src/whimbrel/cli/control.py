@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from whimbrel.cli import texts
 from whimbrel.cli.starting import Reading
@@ -14,8 +15,14 @@ from whimbrel.errors import PostConfigError, StartError
 from whimbrel.modules.core.process import Process
 from whimbrel.octets import from_system
 from whimbrel.server import pidfile
-from whimbrel.server.master import Master, StartOptions
 from whimbrel.server.words import coded
+
+if TYPE_CHECKING:
+    import socket
+
+    from whimbrel.server.master import Master, StartOptions
+
+    Sockets = dict[tuple[str, int], socket.socket]
 
 _NUMBERS = {"stop": signal.SIGTERM, "restart": signal.SIGHUP, "graceful": signal.SIGUSR1, "graceful-stop": signal.SIGWINCH}
 
@@ -65,12 +72,32 @@ def start(reading: Reading, configuration: Configuration) -> int:
     reading.refuse_silence()
     arguments = reading.arguments
     shown = " ".join(map(from_system, arguments.shown))
+    early = _listening(configuration)
+    from whimbrel.server.master import StartOptions
+
     if arguments.foreground:
         options = StartOptions(reading.load_again, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built())
-        master = Master(options)
-        master.prepare(configuration)
-        return master.run()
-    return _detached(reading, configuration, shown)
+        return _prepared(options, configuration, early).run()
+    return _detached(reading, configuration, shown, early)
+
+
+def _listening(configuration: Configuration) -> Sockets:
+    """The listening sockets, opened before all of the server is imported: clients may come from here on, and wait a moment.  Raises StartError."""
+    from whimbrel.server import privileges, sockets
+
+    if configuration.loaded("systemd_module"):
+        return {}  # the service manager may have them
+    privileges.check(configuration.spec, configuration.dialect)
+    return sockets.bind_all(configuration.spec.listeners, {}, configuration.spec.backlog, configuration.dialect)
+
+
+def _prepared(options: StartOptions, configuration: Configuration, early: Sockets) -> Master:
+    from whimbrel.server.master import Master
+
+    master = Master(options)
+    master.sockets = early
+    master.prepare(configuration)
+    return master
 
 
 def refused(reading: Reading, problem: PostConfigError) -> int:
@@ -78,6 +105,8 @@ def refused(reading: Reading, problem: PostConfigError) -> int:
     configuration = reading.configuration
     if configuration is None or before_start(configuration, reading.arguments.signal) is not None:
         return 0
+    from whimbrel.server.master import Master, StartOptions
+
     master = Master(StartOptions(reading.load_again, ""))
     master.prepare(configuration)
     master.refuse(problem, again=problem.again)
@@ -88,12 +117,13 @@ def _one_process(defines: list[str]) -> bool:
     return bool({"ONE_PROCESS", "DEBUG"} & set(defines))
 
 
-def _detached(reading: Reading, configuration: Configuration, shown: str) -> int:
+def _detached(reading: Reading, configuration: Configuration, shown: str, early: Sockets) -> int:
     """Prepare here, where errors can be told, then go on in a process of its own session."""
+    from whimbrel.server.master import StartOptions
+
     ready_in, ready_out = os.pipe()
-    master = Master(StartOptions(reading.load_again, shown, built=texts.built(), ready=lambda: _say(ready_out)))
     console = os.dup(2)
-    master.prepare(configuration)
+    master = _prepared(StartOptions(reading.load_again, shown, built=texts.built(), ready=lambda: _say(ready_out)), configuration, early)
     if os.fork():
         os.close(ready_out)
         os.close(console)

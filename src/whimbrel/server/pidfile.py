@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 
 from whimbrel.octets import raw
 
@@ -46,6 +45,8 @@ def alive(number: int) -> bool:
 
 def prepare(path: str, number: int) -> bytes:
     """Write what the file will hold beside it; the result is for `publish`.  Raises OSError."""
+    import tempfile  # brings much with it, and most of -k never writes the file
+
     handle, temporary = tempfile.mkstemp(prefix=os.path.basename(raw(path)) + b".", dir=os.path.dirname(raw(path)))
     try:
         os.write(handle, b"%d\n" % number)
