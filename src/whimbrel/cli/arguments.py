@@ -6,6 +6,7 @@ LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
 LONG = ("--dialect", "--envvars")
 JSON = "--json"
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
+DUMPS = (("DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"), ("DUMP_VHOSTS", "DUMP_MODULES"))  # these say -t: in 2.4, in 2.2
 LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug", *(f"trace{n}" for n in range(1, 9)))
 
 
@@ -102,6 +103,7 @@ def parse(program: str, words: list[str]) -> Arguments:
         if out.show:
             out.json = out.json or JSON in words[at:]
             return out
+    out.check_only = out.check_only or any(name in DUMPS[out.dialect == "2.2"] for name in out.defines)
     return out
 
 

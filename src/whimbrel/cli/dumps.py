@@ -27,16 +27,16 @@ def asked(configuration: Configuration) -> str:
     """What the DUMP_ names on the command line ask for, in httpd's order; "" for none."""
     names, new = set(configuration.options.defines), configuration.dialect.ah_codes
     out = ""
+    if "DUMP_INCLUDES" in names and new:
+        out += includes(configuration)
     if "DUMP_VHOSTS" in names:
         out += dump_vhosts(configuration)
+    if "DUMP_CONFIG" in names and new and configuration.loaded("mod_info.c"):  # which prints it
+        out += tree(configuration)
     if "DUMP_RUN_CFG" in names and new:
         out += run_settings(configuration)
     if "DUMP_MODULES" in names:
         out += loaded_modules(configuration)
-    if "DUMP_INCLUDES" in names and new:
-        out += includes(configuration)
-    if "DUMP_CONFIG" in names and new:
-        out += tree(configuration)
     return out
 
 

@@ -147,7 +147,19 @@ def run(arguments: Arguments) -> int:
     except PostConfigError as problem:
         return control.refused(reading, problem)
     except (ConfigError, StartError) as problem:
-        return _told(reading, problem) if arguments.json and arguments.check_only else failed(problem, reading)
+        if arguments.json and arguments.check_only:
+            return _told(reading, problem)
+        _list_read(reading)
+        return failed(problem, reading)
+
+
+def _list_read(reading: Reading) -> None:
+    """DUMP_INCLUDES names files as they are read, those before an error too."""
+    configuration = reading.configuration
+    if configuration is not None and "DUMP_INCLUDES" in reading.arguments.defines and reading.dialect.ah_codes:
+        from whimbrel.cli import dumps
+
+        os.write(1, raw(dumps.includes(configuration)))
 
 
 def _told(reading: Reading, problem: ConfigError | StartError | None) -> int:

@@ -42,6 +42,44 @@ def test_s_and_m_are_synonyms() -> None:
     assert parse("p", ["-S", "-M"]).defines == ["DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES"]
 
 
+@pytest.mark.parametrize(("words", "checks"), [
+    (["-DDUMP_VHOSTS"], True), (["-D", "DUMP_RUN_CFG"], True), (["-D", "DUMP_INCLUDES"], True), (["-DDUMP_CONFIG"], False),
+    (["--dialect", "2.2", "-DDUMP_MODULES"], True), (["--dialect", "2.2", "-DDUMP_RUN_CFG"], False),
+])
+def test_names_that_ask_for_a_dump_start_nothing(words: list[str], checks: bool) -> None:
+    """In 2.4.71 a dump needs no -t; the sources' list of 2.2 is shorter."""
+    assert parse("p", words).check_only is checks
+
+
+def site(root: Path, conf: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """What a command line says about a configuration that includes conf/a.conf."""
+    for name in ("conf", "logs", "htdocs"):
+        (root / name).mkdir()
+    (root / "conf/a.conf").write_text("UseCanonicalName Off\n")
+    (root / "conf/httpd.conf").write_text(f"LoadModule mpm_event_module m/mod_mpm_event.so\nListen 127.0.0.1:8080\n{conf}")
+    code = "import sys; from whimbrel.cli.httpd import run; sys.exit(run(sys.argv))"
+    return subprocess.run([sys.executable, "-c", code, "-d", str(root), *more], capture_output=True, text=True, check=False)
+
+
+def test_files_before_an_error_are_listed(tmp_path: Path) -> None:
+    done = site(tmp_path, "Include conf/a.conf\nBogus\n", "-DDUMP_INCLUDES")
+    conf = f"{tmp_path}/conf"
+    assert (done.returncode, done.stdout) == (1, f"Included configuration files:\n  (*) {conf}/httpd.conf\n    (3) {conf}/a.conf\n")
+    assert done.stderr.startswith(f"AH00526: Syntax error on line 4 of {conf}/httpd.conf:\nInvalid command 'Bogus'")
+
+
+@pytest.mark.parametrize(("conf", "heads"), [
+    ("", ["Included configuration files:", "VirtualHost configuration:", "ServerRoot:", "Loaded Modules:"]),
+    ("LoadModule info_module m/mod_info.so\n",
+     ["Included configuration files:", "VirtualHost configuration:", "# In file:", "ServerRoot:", "Loaded Modules:"]),
+])
+def test_dumps_stand_in_the_order_in_which_httpd_comes_to_them(tmp_path: Path, conf: str, heads: list[str]) -> None:
+    """DUMP_CONFIG is mod_info's."""
+    out = site(tmp_path, conf, "-M", "-S", "-DDUMP_CONFIG", "-DDUMP_INCLUDES").stdout
+    known = ("Included configuration files:", "VirtualHost configuration:", "# In file:", "ServerRoot:", "Loaded Modules:")
+    assert [head for line in out.splitlines() for head in known if line.startswith(head)] == heads
+
+
 def test_v_ends_the_reading() -> None:
     """apache2 -v -V shows the version only (config-dumps-0314)."""
     assert parse("p", ["-v", "-V", "-Z"]).show == "v"
