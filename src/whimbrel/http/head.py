@@ -250,7 +250,10 @@ def _read_exact(data: bytes, start: int, limits: HeadLimits, rules: HeadRules, e
     head = _from_line(parsed, data, start, line.next)
     if parsed.reason is not None:
         head.error = _refused(parsed.status, rules, parsed.reason)
-    if head.error is not None or parsed.version == (0, 9):
+    if head.error is None and parsed.version == (0, 9):
+        head.error = _host_error(head, rules)
+        return head
+    if head.error is not None:
         return head
     fields = read_fields(data, line.next, limits, rules, ending)
     if fields is None:

@@ -34,6 +34,14 @@ def test_what_of_a_line_is_known_to_expressions(tmp_path: Path, data: str, body:
     assert sent(site, data).endswith("\r\n\r\n" + body)
 
 
+@pytest.mark.parametrize(("target", "status"), [
+    ("http://a..b/f.html", 400), ("http://a_b/f.html", 200), ("http://localhost/f.html", 200), ("/f.html", 200),
+])
+def test_host_names_of_lines_without_a_version(tmp_path: Path, target: str, status: int) -> None:
+    answer = sent(Site(tmp_path, "HttpProtocolOptions Allow0.9\n"), f"GET {target}\r\n")
+    assert ("<title>400 Bad Request</title>" in answer, answer == "page\n") == (status == 400, status == 200)
+
+
 CHUNKED = f"Transfer-Encoding: chunked\r\n{HOST}"
 
 
