@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from whimbrel.access.decision import Counterexample
+from whimbrel.config.model import SectionKind
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control.alike import Likeness, Twin, is_there
 from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
@@ -14,7 +15,7 @@ from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.edits import of_unit
 from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
 from whimbrel.upgrade.access_control.sections import Found, Unit, absolute, find
-from whimbrel.upgrade.access_control.split import Form, Repeat
+from whimbrel.upgrade.access_control.split import FILES, Form, Repeat, folder_of
 from whimbrel.upgrade.access_control.states import said
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import FileEdit, Style
@@ -137,14 +138,28 @@ def _made(estate: Estate, found: Found, twins: dict[Statement, Twin]) -> Control
     solver = Solver(found.units, every, estate.modules, estate.root, _readable(estate), compat_first=estate.wishes.style is Style.COMPAT,
                     carried=CARRIED in told(estate), like={own: first for own, (first, _) in like.items()}, step=estate.step)
     written = solver.solve()
-    if twins and any(repeat.holder.server in {twin.first for twin in twins.values()} for unit, one in written.items() for repeat in one.form.repeats
-                     if repeat.holder.server is not None and unit.server is None):
-        return None
+    groups: dict[Statement, list[Twin]] = {}
+    for twin in twins.values():
+        groups.setdefault(twin.first, []).append(twin)
+    for unit, one in written.items():
+        if unit.server is None and any(repeat.holder.server in groups for repeat in one.form.repeats):
+            if unit.kind not in FILES and unit.kind is not SectionKind.DIRECTORY_MATCH:
+                return None  # URLs don't tell hosts apart
+            repeats = tuple(more for repeat in one.form.repeats for more in _for_all(repeat, unit, groups))
+            written[unit] = Written(Form(one.form.control, repeats), one.failing, one.possible)
     made = Control(found, every, solver, written, bounds, like)
     for own, (first, twin) in like.items():
         if first in written:
             written[own] = _like(written[first], twin)
     return made
+
+
+def _for_all(repeat: Repeat, unit: Unit, groups: dict[Statement, list[Twin]]) -> Iterator[Repeat]:
+    """A repetition of everybody's section in one host's folder, and those in the folders of hosts that are alike."""
+    yield repeat
+    for twin in groups.get(repeat.holder.server, ()) if repeat.holder.server is not None else ():
+        holder = twin.units.get(repeat.holder, repeat.holder)
+        yield Repeat(holder, twin.lines(repeat.control), "" if unit.kind in FILES else folder_of(holder).rstrip("/"))
 
 
 def _like(first: Written, twin: Twin) -> Written:

@@ -12,6 +12,7 @@ from whimbrel.upgrade.access_control import control as controls
 from whimbrel.upgrade.access_control.alike import Likeness
 from whimbrel.upgrade.access_control.control import control
 from whimbrel.upgrade.access_control.sections import find
+from whimbrel.upgrade.access_control.split import Form, Repeat
 from whimbrel.upgrade.estate import Estate
 
 MODULES = "".join(f"LoadModule {n}_module modules/mod_{n}.so\n" for n in ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile"))
@@ -103,6 +104,26 @@ def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
     assert any(edits for _path, _line, edits, _failing in together)
     monkeypatch.setattr(controls.Likeness, "twins", nobody)
     assert said(estate(tmp_path, {"conf/httpd.conf": text})) == together
+
+
+def test_sections_of_the_main_server_are_repeated_in_every_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a file that everybody's <Files> denies may be seen with a password where Satisfy Any holds
+    body = ("<Directory /srv/www/s@>\nAuthType Basic\nAuthName s@\nAuthUserFile /srv/www/s@/users\nRequire user u@\nOrder deny,allow\n"
+            "Deny from all\nAllow from 10.@.0.0/16\nSatisfy Any\n</Directory>\n")
+    plain = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from all\n</Directory>\n"
+    text = conf([body, plain, body, plain, body], MAIN + FILES + "<DirectoryMatch deep>\nOrder allow,deny\nDeny from all\n</DirectoryMatch>\n")
+    first = estate(tmp_path, {"conf/httpd.conf": text})
+    assert len(Likeness(first, find(first)).twins()) == 3
+    together = control(first)
+    assert max(len(written.form.repeats) for written in together.written.values()) >= 3
+    monkeypatch.setattr(controls.Likeness, "twins", nobody)
+    first.memo.clear()
+    alone = control(first)
+    own = {unit.statement: unit for unit in alone.found.units}
+    forms = {own[unit.statement]: Form(form.control, tuple(Repeat(own[r.holder.statement], r.control, r.prefix) for r in form.repeats))
+             for unit, form in together.forms.items()}
+    assert len(alone.chains) > len(together.chains)
+    assert not [chain for chain in alone.chains if chain.sure and alone.solver.differs(chain, forms)[0]]
 
 
 def nobody(_self: Likeness) -> dict[object, object]:
