@@ -26,7 +26,7 @@ from whimbrel.request.books import KeptAnswers
 from whimbrel.request.die import die, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.error_log import ErrorLog
-from whimbrel.request.files import Contents
+from whimbrel.request.files import Contents, Looks
 from whimbrel.request.finish import finish, last_of
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, repeat
@@ -65,7 +65,7 @@ class Engine:
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
         self._asked_once: set[int] = set()
-        self.contents = Contents()
+        self.contents, self.looks = Contents(), Looks()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
         self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads

@@ -38,6 +38,23 @@ def mark(info: os.stat_result) -> Mark:
     return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
 
 
+Look = tuple[os.stat_result | None, Mark, int]  # what a question was answered, its mark, and the error where there is none
+
+
+class Looks:
+    """What was asked in this turn of a server's loop, while it is *open*: requests that come together look at each file once.
+
+    What changes on disk meanwhile is seen by the next turn.  Whoever asks a server, then changes a file and asks again is always answered in a later
+    turn, and so is what has waited for a program or a thread.
+    """
+
+    __slots__ = ("known", "open")
+
+    def __init__(self) -> None:
+        self.open = False
+        self.known: dict[tuple[bytes, bool], Look] = {}
+
+
 class FileView:
     """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
 
@@ -48,9 +65,10 @@ class FileView:
     `stat` and `lstat` have `mark` written out: they make up much of what a request costs.
     """
 
-    __slots__ = ("client", "errno", "moving", "nested", "nested_bytes", "newest", "notes", "outside")
+    __slots__ = ("_looks", "client", "errno", "moving", "nested", "nested_bytes", "newest", "notes", "outside")
 
-    def __init__(self) -> None:
+    def __init__(self, looks: Looks | None = None) -> None:
+        self._looks = looks
         self.client = self.outside = False
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.moving: list[Moving] = []
@@ -60,42 +78,72 @@ class FileView:
     def stat(self, path: str) -> os.stat_result | None:
         """stat(2), links followed; None where it fails, with the reason in `errno`."""
         name = path.encode("latin-1")
+        key, looks = (name, True), self._looks
+        if looks is not None and looks.open:
+            found = looks.known.get(key)
+            if found is not None:
+                return self._take(key, found)
         try:
             info = os.stat(name)
         except OSError as problem:
-            self.notes[name, True], self.errno = None, problem.errno or EINVAL
+            self._missing(key, problem.errno or EINVAL)
             return None
         except ValueError:
-            self.notes[name, True], self.errno = None, EINVAL
+            self._missing(key, EINVAL)
             return None
         mode, newest = info.st_mode, info.st_mtime_ns
         if mode & KIND == _FOLDER:
-            self.notes[name, True] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
         else:
-            self.notes[name, True] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
             if newest > self.newest:
                 self.newest = newest
+        if looks is not None and looks.open:
+            looks.known[key] = (info, known, 0)
         return info
 
     def lstat(self, path: str) -> os.stat_result | None:
         """lstat(2); None where it fails, with the reason in `errno`."""
         name = path.encode("latin-1")
+        key, looks = (name, False), self._looks
+        if looks is not None and looks.open:
+            found = looks.known.get(key)
+            if found is not None:
+                return self._take(key, found)
         try:
             info = os.lstat(name)
         except OSError as problem:
-            self.notes[name, False], self.errno = None, problem.errno or EINVAL
+            self._missing(key, problem.errno or EINVAL)
             return None
         except ValueError:
-            self.notes[name, False], self.errno = None, EINVAL
+            self._missing(key, EINVAL)
             return None
         mode, newest = info.st_mode, info.st_mtime_ns
         if mode & KIND == _FOLDER:
-            self.notes[name, False] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
         else:
-            self.notes[name, False] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
             if newest > self.newest:
                 self.newest = newest
+        if looks is not None and looks.open:
+            looks.known[key] = (info, known, 0)
         return info
+
+    def _take(self, key: tuple[bytes, bool], found: Look) -> os.stat_result | None:
+        """Note what was found before in this turn of the loop."""
+        info, known, why = found
+        self.notes[key] = known
+        if info is None:
+            self.errno = why
+        elif known is not None and known[0] > self.newest:
+            self.newest = known[0]
+        return info
+
+    def _missing(self, key: tuple[bytes, bool], why: int) -> None:
+        self.notes[key], self.errno = None, why
+        looks = self._looks
+        if looks is not None and looks.open:
+            looks.known[key] = (None, None, why)
 
     def unask(self, path: str) -> None:
         """Forget what `lstat` was asked about *path*: nothing came of it."""

@@ -19,6 +19,7 @@ from whimbrel.request.redirect import filtered
 
 HEADER_ONLY = frozenset((204, 304))
 SAID: Final = frozenset(("range", "request-range", "connection"))  # fields of a request that decide about the form of its answer
+RANGES: Final = frozenset(("range", "request-range"))
 MOST_GOOD: Final = 2048  # fields of answers that are known to be in order; none longer than so many characters
 LONGEST_GOOD: Final = 256
 HTTP_1_0 = (1, 0)
@@ -32,8 +33,7 @@ SENT_WITH_304 = frozenset((
 async def finish(r: Request) -> Answer:
     """The answer to send for a request whose handler, or whose error, is done."""
     plain = r.headers_in.none_of(SAID)
-    said = r.headers_in.entries()
-    ranged = not plain and ("range" in said or "request-range" in said)
+    ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
     if r.output_filters:
         await filtered(r)

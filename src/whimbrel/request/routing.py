@@ -8,6 +8,7 @@ from whimbrel.config.hosts import matcher
 from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.head import Head, HeadError
 from whimbrel.registry.phases import OK, Answer
+from whimbrel.request.files import FileView
 from whimbrel.request.record import Connection, Request
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def received(engine: Engine, connection: Connection, head: Head) -> tuple[Reques
     world, url = engine.world, head.url
     key = (connection.local_ip, connection.local_port, head.hostname)
     plan = world.placed.get(key) if head.error is None and head.hostname else None
-    r = Request(engine, connection, engine.main, plan or world.root(engine.main), AskedHeaders(head.headers))
+    r = Request(engine, connection, engine.main, plan or world.root(engine.main), AskedHeaders(head.headers), FileView(engine.looks))
     r.time = engine.runtime.now()
     r.head, r.the_request = head, head.line
     if head.method != "GET":

@@ -108,11 +108,16 @@ class Service:
             self.now = now = time()
             if not self.second - 1.0 <= now < self.second:
                 self.renew_date(now)
+            self.engine.looks.open = True
             self.loop.call_soon(self._end_turn)
 
     def _end_turn(self) -> None:
         self.turn += 1
         self.turning = False
+        looks = self.engine.looks
+        looks.open = False
+        if looks.known:
+            looks.known.clear()
 
     def _period(self) -> float:
         shortest = 4.0

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from whimbrel.request.files import Contents, FileView, is_file, is_folder, is_link, still_holds
+from whimbrel.request.files import Contents, FileView, Looks, is_file, is_folder, is_link, still_holds
 
 
 def notes(view: FileView) -> tuple[tuple[bytes, bool, tuple[int, int, int, int, int, int] | None], ...]:
@@ -98,3 +98,20 @@ def test_the_contents_of_all_files_are_bounded(tmp_path: Path) -> None:
         contents.put(f"/{number}", page.stat(), bytes(10_000), 2000.0)
     kept = [number for number in range(1000) if contents.get(f"/{number}", page.stat()) is not None]
     assert 0 < len(kept) < 300 and kept[-1] == 999
+
+
+def test_requests_of_one_turn_share_their_questions(tmp_path: Path) -> None:
+    page, looks = tmp_path / "page.html", Looks()
+    page.write_text("one")
+    looks.open = True
+    views = [FileView(looks) for _ in range(3)]
+    first = views[0].stat(str(page))
+    assert views[0].stat(str(tmp_path / "none")) is None
+    page.unlink()
+    (tmp_path / "none").write_text("there")
+    assert views[1].stat(str(page)) is first and views[1].newest == views[0].newest
+    assert views[1].stat(str(tmp_path / "none")) is None and views[1].errno == errno.ENOENT
+    assert views[1].notes == views[0].notes
+    assert views[1].lstat(str(page)) is None  # another question
+    looks.open = False
+    assert views[2].stat(str(page)) is None and is_file(views[2].stat(str(tmp_path / "none")))

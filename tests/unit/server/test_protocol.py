@@ -17,6 +17,7 @@ from whimbrel.registry.methods import Methods
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import BodyError, RequestBody
 from whimbrel.request.books import KeptAnswers
+from whimbrel.request.files import Looks
 from whimbrel.server.protocol import HttpProtocol
 from whimbrel.server.service import Service
 
@@ -82,7 +83,7 @@ class Told:
         self.handler = handler
         self.main = Server()
         self.main.record(CoreServer).keep_alive_timeout = 1.0
-        self.kept = KeptAnswers()
+        self.kept, self.looks = KeptAnswers(), Looks()
         self.configuration = types.SimpleNamespace(
             servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods(), provider=self.provider)
 
