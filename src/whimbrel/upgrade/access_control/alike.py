@@ -75,11 +75,6 @@ class Twin:
         """Whether clients and users have the same names here."""
         return all(a == b for names in (self.clients, self.users) for a, b in names.items())
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The host's own names of clients and users."""
-        return (*self.clients.values(), *self.users.values())
-
 
 @dataclass(slots=True, eq=False)
 class _Seen:

@@ -8,6 +8,7 @@ from typing import Final
 
 from whimbrel.access.decision import Counterexample
 from whimbrel.config.model import SectionKind
+from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control.alike import Likeness, Twin, is_there
 from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
@@ -35,7 +36,7 @@ class Control:
     bounds: Bounds
     twins: dict[Unit, tuple[Unit, Twin]] = field(default_factory=dict)
     _forms: dict[Unit, Form] = field(default_factory=dict)
-    _examples: dict[tuple[object, ...], Counterexample | None] = field(default_factory=dict)
+    _examples: dict[Unit, Counterexample | None] = field(default_factory=dict)
 
     def edits(self, estate: Estate, unit: Unit, form: Form | None = None) -> tuple[FileEdit, ...]:
         """What makes the section's text say that, or *form*."""
@@ -50,20 +51,17 @@ class Control:
         return found if twin is None else [chain_of(twin, chain) for chain in found]
 
     def difference(self, unit: Unit, form: Form) -> Counterexample | None:
-        """A client that *form* treats otherwise than 2.2 did."""
-        first, twin = self.twins.get(unit, (unit, None))
-        key = (first, *twin.names) if twin is not None else (first,)
-        if key not in self._examples:
+        """A client that *form* treats otherwise than 2.2 did, of hosts that are alike one of the first."""
+        first = self.twins.get(unit, (unit,))[0]
+        if first not in self._examples:
             forms = ChainMap({unit: form}, self.forms)
-            self._examples[key] = next((found for chain in self.ends(unit) if (found := self.solver.differs(chain, forms)[1]) is not None), None)
-        return self._examples[key]
+            self._examples[first] = next((found for chain in self.ends(unit) if (found := self.solver.differs(chain, forms)[1]) is not None), None)
+        return self._examples[first]
 
-    def shown(self, unit: Unit, cases: list[tuple[Chain, Counterexample | None]]) -> list[tuple[Chain, Counterexample | None]]:
-        """*cases* with clients of the section's own: those of a host that is like another one are the other's so far."""
-        twin = self.twins.get(unit, (unit, None))[1]
-        if twin is None or twin.same_names:
-            return cases
-        return [(chain, self.solver.differs(chain, self.forms)[1]) for chain, _ in cases]
+    def model(self, unit: Unit) -> Place | None:
+        """The section whose clients stand for those of *unit*, where it is one of another host with other names."""
+        first, twin = self.twins.get(unit, (unit, None))
+        return first.place if twin is not None and not twin.same_names else None
 
     @property
     def forms(self) -> dict[Unit, Form]:

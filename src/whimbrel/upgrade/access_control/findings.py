@@ -148,7 +148,7 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
     if become.failing and unit in made.solver.dead and unit.file.path in refused_files(estate):
         return None  # X22 tells of the whole file
     if become.failing:
-        evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in made.shown(unit, become.failing[:3]))
+        evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in become.failing[:3]) + _whose(made, unit)
         opens = any(example is not None and example.after == Verdict.GRANTED for _, example in become.failing)
         return Finding(number, unit.place, _message(made, unit) + "; no text of 2.4 was found that decides the same for everybody",
                        "look at who gets in where the sections meet", Risk.OPENS if opens else Risk.CLOSES,
@@ -156,7 +156,7 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
     if not edits:
         return _kept(unit, number)
     evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
-                         for chain, example in made.shown(unit, become.possible[:2]))
+                         for chain, example in become.possible[:2]) + _whose(made, unit) * bool(become.possible)
     strangers = _strangers(unit)
     if strangers:
         return Finding(number, unit.place, f"{_message(made, unit)}; {strangers[0]} is of a module that nobody knows here and may decide too",
@@ -205,7 +205,16 @@ def _as_the_guide(estate: Estate, made: Control, unit: Unit, guide: Lines) -> Fi
     example = made.difference(unit, Form(guide))
     return Finding("C19", unit.place, "the upgrade guide reads this pair as \"the host and a user\"; 2.2 itself denies everybody here, "
                    "since Order allow,deny asks Deny last", "keep the guide's form if that was meant; --exact writes what 2.2 does", Risk.OPENS,
-                   Safety.REVIEW, edits, str(example) if example is not None else "")
+                   Safety.REVIEW, edits, str(example) + _whose(made, unit) if example is not None else "")
+
+
+def _whose(made: Control, unit: Unit) -> str:
+    """What stands behind an example that is another host's."""
+    place = made.model(unit)
+    if place is None:
+        return ""
+    where = f"in line {place.line}" if place.path == unit.file.path else f"at {place}"
+    return f"\n(with the addresses and names of the section {where}, which is like this one)"
 
 
 def _evidence(chain: Chain, example: str) -> str:

@@ -14,6 +14,7 @@ from whimbrel.upgrade.access_control.control import control
 from whimbrel.upgrade.access_control.sections import find
 from whimbrel.upgrade.access_control.split import Form, Repeat
 from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.passes import upgrade
 
 MODULES = "".join(f"LoadModule {n}_module modules/mod_{n}.so\n" for n in ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile"))
 MAIN = "DocumentRoot /srv/none\n<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
@@ -124,6 +125,15 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(tmp_path: Path, 
              for unit, form in together.forms.items()}
     assert len(alone.chains) > len(together.chains)
     assert not [chain for chain in alone.chains if chain.sure and alone.solver.differs(chain, forms)[0]]
+
+
+def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
+    body = ("<Location /admin>\nAuthType Basic\nAuthName x\nAuthUserFile /srv/users\nRequire valid-user\nOrder allow,deny\nDeny from all\n"
+            "Allow from 10.@.0.0/16\nSatisfy All\n</Location>\n")
+    found = [finding for finding in upgrade(estate(tmp_path, {"conf/httpd.conf": conf([body, body])})).findings if finding.rule == "C19"]
+    first, second = (finding.evidence for finding in found)
+    assert first.startswith("GET from 10.0.")
+    assert second == f"{first}\n(with the addresses and names of the section in line {found[0].place.line}, which is like this one)"
 
 
 def nobody(_self: Likeness) -> dict[object, object]:
