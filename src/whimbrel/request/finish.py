@@ -168,7 +168,7 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     wimpy = "connection" in entries and _has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "content-length" in entries
-    ends = refused or r.close or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
+    ends = refused or (r.close and _announced(r)) or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     unchunked = asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
@@ -197,6 +197,14 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     if chunked:
         out.merge("Transfer-Encoding", "chunked")  # httpd's header filter adds it last
     return not stays or r.close, framing
+
+
+def _announced(r: Request) -> bool:
+    """Whether the client is told that the connection ends: not where its head was refused with a status after which httpd would go on."""
+    while r.prev is not None:
+        r = r.prev
+    error = r.head.error if r.head is not None else None
+    return error is None or error.status in DROPPING
 
 
 def _waits(r: Request) -> bool:
