@@ -63,6 +63,7 @@ class SetEnvIfFolder:
 
 # Setters --------------------------------------------------------------------------------------------------------------------------------------------
 _HEADER_NAME = re.compile(r"[-A-Za-z0-9_]*", re.ASCII)
+_OID = re.compile(r"oid\(.*\)", re.IGNORECASE | re.DOTALL)
 _LITERAL = re.compile(r"(?:[^\^.$|()\[\]*+?{}\\]|\\[\^.$|()\[\]*+?{}\\])*", re.S)
 
 
@@ -117,7 +118,7 @@ def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Cond
     regex = None if literal else compiled(cmd, pattern, f"{cmd.name} regex could not be compiled.", ignore_case=ignore_case)
     text = re.sub(r"\\(.)", r"\1", pattern, flags=re.S) if literal else ""
     names = None
-    if not _HEADER_NAME.fullmatch(name) and not name.lower().startswith("oid("):
+    if not _HEADER_NAME.fullmatch(name) and not _OID.fullmatch(name):
         names = compiled(cmd, name, f"{cmd.name}Header name regex could not be compiled.", ignore_case=ignore_case)
     return Condition(name, regex, text.lower() if ignore_case else text, ignore_case, names, ampersand=cmd.dialect.ampersand_is_match)
 

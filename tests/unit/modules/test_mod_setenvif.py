@@ -46,6 +46,7 @@ def test_variables(tmp_path: Path, conf: str, with_headers: str, bare: str) -> N
     ("SetEnvIfNoCase Host x", "Missing envariable expression for SetEnvIfNoCase"),
     ("SetEnvIf User-Agent ( x", "SetEnvIf regex could not be compiled."),
     ("SetEnvIf [ x y", "SetEnvIfHeader name regex could not be compiled."),
+    ("SetEnvIf OID(2.5 x y", "SetEnvIfHeader name regex could not be compiled."),
     ("BrowserMatch", "Missing regular expression for BrowserMatch"),
     ("BrowserMatchNoCase ( x", "BrowserMatchNoCase regex could not be compiled."),
     ("SetEnvIfExpr", "Missing expression for SetEnvIfExpr"),
