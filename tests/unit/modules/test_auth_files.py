@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whimbrel.dialect import V24
-from whimbrel.modules import auth_files
+from whimbrel.modules import passwords
 from whimbrel.modules.auth_files import Groups, Unreadable, config_lines, group_file, parse_groups, password_file
 from whimbrel.request.files import FileView
 from whimbrel.testing.standin import StandIn
@@ -58,8 +58,8 @@ def test_a_right_password_is_hashed_once_until_the_file_changes(tmp_path: Path, 
     path.write_text(f"alice:{APR1}\n")
     file, r = password_file(str(path), V24), request()
     asked: list[str] = []
-    real = auth_files.verify
-    monkeypatch.setattr(auth_files, "verify", lambda password, stored: asked.append(password) or real(password, stored))
+    real = passwords.verify
+    monkeypatch.setattr(passwords, "verify", lambda password, stored: asked.append(password) or real(password, stored))
 
     def right(password: str) -> bool:
         return asyncio.run(file.content(r).right(r, "alice", password))
