@@ -17,7 +17,7 @@ from whimbrel.testing.ports import free_port
 MTIME = 1_600_000_000
 MODULES = """
 mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic auth_digest access_compat authn_dbm authz_dbm
-alias autoindex dir env headers mime setenvif
+alias autoindex dir env headers include mime rewrite setenvif
 """.split()
 FILES = {
     "index.html": "front\n", "a.txt": "plain a\n", "a.html": "<p>a</p>\n", "odd.ext": "?\n", "sp ace.txt": "space\n", ".hidden": "dot\n",
@@ -25,6 +25,7 @@ FILES = {
     "list/one.txt": "1\n", "list/two.html": "2\n", "list/deep/three.txt": "3\n",
 }
 HTACCESS = (".htaccess", "dir/.htaccess", "dir/sub/.htaccess", "list/.htaccess")
+PARSED = ("page.shtml", "inner.shtml")
 PASSWORDS = "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\nbob:{SHA}6IkURDHYke75RdeV7Cfj27ukRGU=\n"  # curlew, dunlin
 SECOND = "carol:{SHA}YRWLWWiP+wSzEgfVcCl3bbLttVc=\nbob:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n"  # godwit, and bob with alice's password
 DIGESTS = (
@@ -53,7 +54,7 @@ WHIMBREL = Program("whimbrel", (str(Path(sys.executable).with_name("whimbrel-htt
 
 @dataclass(frozen=True)
 class Site:
-    """What is asked: the text of the main file (%ROOT% is the document root, %PORT% the port), and .htaccess files by name."""
+    """What is asked: the text of the main file (%ROOT% is the document root, %PORT% the port), .htaccess files and documents by name."""
 
     conf: str
     htaccess: dict[str, str] = field(default_factory=dict)
@@ -73,8 +74,8 @@ def documents(root: Path) -> None:
 
 
 def htaccess(root: Path, files: dict[str, str]) -> None:
-    """Puts the .htaccess files of one example in place and takes away those of the one before."""
-    for name in HTACCESS:
+    """Puts the .htaccess files and documents of one example in place and takes away those of the one before."""
+    for name in HTACCESS + PARSED:
         path = root / "htdocs" / name
         path.unlink(missing_ok=True)
         if name in files:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.differential.ask import Request, ask
 from tests.differential.guarded import guarded_requests, guarded_sites
+from tests.differential.rewritten import rewritten_requests, rewritten_sites
 from tests.differential.site import APACHE, WHIMBREL, Program, Running, Site, documents, htaccess
 from tests.differential.strategies import requests, sites
 
@@ -72,7 +73,8 @@ def _apache() -> None:
 
 general = st.tuples(sites(), st.lists(requests(), min_size=15, max_size=25))
 guarded = st.tuples(guarded_sites(), st.lists(guarded_requests(), min_size=20, max_size=35))
-either = st.one_of(general, guarded, guarded)
+rewritten = st.tuples(rewritten_sites(), st.lists(rewritten_requests(), min_size=8, max_size=13, unique_by=lambda r: r.path))
+either = st.one_of(general, guarded, guarded, rewritten)
 whimbrel_clock, apache_clock = Clock(), Clock()
 
 
