@@ -287,7 +287,7 @@ def make_insert(scope: Scope) -> Made | None:
     named = {own[key] for own in scope.folder(MimeSettings).extensions.values() for key in ("input_filters", "output_filters") if own.get(key)}
     if not named:
         return None
-    from whimbrel.modules.core.filters import known_filters
+    from whimbrel.modules.core.filters import known_filters, unknown_filter
 
     memory: dict[tuple[str, str], tuple[list[Any], list[str]]] = {}  # of the filters that notes name, those that are known, and the names of others
 
@@ -303,7 +303,7 @@ def make_insert(scope: Scope) -> Made | None:
             memory[key] = found, lost + known_filters(scope, key[1])[1]
         added, unknown = memory[key]
         for name in unknown:
-            r.log("error", f"an unknown filter was not added: {name}", code="AH00082")
+            unknown_filter(r, name)
         if not r.proxy:
             for one in added:
                 r.add_filter(one)

@@ -17,6 +17,7 @@ LEVELS: Final = {name: number for number, name in enumerate((
     "trace1", "trace2", "trace3", "trace4", "trace5", "trace6", "trace7", "trace8"))}
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
+_LONGEST_22: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
 
 
 class LogLine(NamedTuple):
@@ -63,4 +64,5 @@ def error_line(line: LogLine, facts: Facts, *, new: bool) -> bytes:
         client = f"[client {facts.client}] " if facts.client else ""
         head = f"{error_log_time(facts.now, microseconds=False)} [{line.level}] {client}{cause}"
     tail = f", referer: {escape_errorlog_item(facts.referer)}" if facts.referer else ""
-    return raw(f"{head}{escape_errorlog_item(line.text)}{tail}\n")
+    text = f"{head}{escape_errorlog_item(line.text)}{tail}"
+    return raw((text if new else text[:_LONGEST_22]) + "\n")

@@ -69,3 +69,19 @@ def test_the_access_log_names_a_request_as_the_error_log_does(tmp_path: Path) ->
     ids = [line.split()[0] for line in said(serving, "error_log") if "AH01630" in line]
     assert len(set(ids)) == 3
     assert said(serving, "ids") == [*ids, "-"]
+
+
+def test_old_lines_end_after_8190_bytes(tmp_path: Path) -> None:
+    """As recorded from 2.2.34: the time counts, the end of the line doesn't."""
+    text = "x" * 8100
+    serving = engine(tmp_path, "<Directory @/htdocs>\nAllowOverride All\n</Directory>", {"htdocs/.htaccess": f"{text}\n", "htdocs/a.txt": "A"}, "2.2")
+    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert [len(line) for line in said(serving, "error_log")] == [8190]
+
+
+def test_old_lines_about_unknown_filters_name_no_client(tmp_path: Path) -> None:
+    serving = engine(tmp_path, "SetOutputFilter nosuch", {"htdocs/a.txt": "A"}, "2.2")
+    client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    for count in (1, 2):
+        client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert [line.partition("] ")[2] for line in said(serving, "error_log")] == ["[error] an unknown filter was not added: nosuch"] * count

@@ -15,6 +15,7 @@ from whimbrel.config.unbuilt import note
 from whimbrel.directives.command import Command
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
+from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -59,12 +60,22 @@ def make_insert_filters(scope: Scope) -> Made | None:
         kind = (r.content_type or "").partition(";")[0].strip().lower()
         more, also = by_type.get(kind, ((), ()))
         for name in (*unknown, *also):
-            r.log("error", f"an unknown filter was not added: {name}", code="AH00082")
+            unknown_filter(r, name)
         for one in (*added, *more):
             r.add_filter(one)
         return OK
 
     return Made(insert, Reads.HEAD)
+
+
+def unknown_filter(r: Request, name: str) -> None:
+    """Say that a filter is not there; 2.2 names no client."""
+    line = LogLine("error", f"an unknown filter was not added: {name}", "AH00082")
+    if r.plan.dialect.ah_codes:
+        r.log(line.level, line.text, code=line.code)
+    else:
+        r.outside()  # each answer comes with the line
+        r.engine.error_log.about_server(r.server, line)
 
 
 def known_filters(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
