@@ -31,6 +31,14 @@ def test_term_ends_everything(server: Running) -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
+def test_notices_about_the_configuration_are_in_the_log_too(server: Running) -> None:
+    """Whatever LogLevel says: httpd says them again when it reads the file for the second time."""
+    (server.root / "conf/extra.conf").write_text("ErrorDocument 401 http://x.test/\n")
+    server.start()
+    assert "AH00113: " in (server.root / "stderr").read_text()
+    assert "cannot use a full URL in a 401 ErrorDocument directive --- ignoring!" in (server.root / "logs/error_log").read_text()
+
+
 def test_a_worker_that_dies_is_replaced_and_the_log_says_so(server: Running) -> None:
     server.start()
     victim = server.workers()[0]

@@ -106,7 +106,7 @@ class Master:
                 continue
             if message.level == "startup" and dialect.ah_codes and not self.life.generation:
                 continue
-            if message.level == "startup" or enabled(levels, message.module, message.level):
+            if message.level in ("startup", "notice") or enabled(levels, message.module, message.level):
                 line = format_message(message, dialect, time=stamp, process=f"pid {runtime.pid}:tid {runtime.tid}")
                 generation.logs.write(generation.error_log, raw(line) + b"\n")
 
