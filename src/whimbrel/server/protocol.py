@@ -424,8 +424,6 @@ class HttpProtocol(Answering):
         """The rest of the body can't be read: neither can a further request."""
         self._parser = None
         self._buffer = b""
-        if self._head is not None:
-            self._head.close = True
         if self._body is not None:
             self._body.fail(failure)
         if self._state is State.DISCARD:
