@@ -421,8 +421,9 @@ MODULE = Module(
         Directive(name="AuthFormLogoutLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("logout", "logout required"),
                   help="The URL of the logout successful page. An attempt to access an URL handled by the handler form-logout-handler will result in "
                        "an redirect to this page after logout."),
-        Directive(name="AuthFormSitePassphrase", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("site"), help="If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
-             "user authentication check on every website hit, and is useful for high traffic sites."),
+        Directive(name="AuthFormSitePassphrase", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("site"),
+                  help="If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
+                       "user authentication check on every website hit, and is useful for high traffic sites."),
         Directive(name="AuthFormAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"),
                   help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module"),
         Directive(name="AuthFormFakeBasicAuth", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("fake"),

@@ -64,7 +64,7 @@ def _refused(r: Request, error: HeadError) -> Answer:
 
 
 def _choose_server(r: Request, head: Head) -> None:
-    """The virtual host by address, then by name, then (without a name) by ServerPath, which is cut off the path."""
+    """The virtual host by address, then by name, then (without a name) by ServerPath; the core's translation leaves that out."""
     hosts = r.engine.configuration.hosts
     if hosts is None:
         return
@@ -80,8 +80,6 @@ def _choose_server(r: Request, head: Head) -> None:
     found = candidates.by_path(r.uri)
     if found is not None:
         r.server = found
-        rest = r.uri[len(found.path.rstrip("/")) :]
-        r.uri = rest or "/"
 
 
 def _foreign_scheme(r: Request, head: Head) -> Answer:

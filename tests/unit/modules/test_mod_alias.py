@@ -100,8 +100,8 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 
 @pytest.mark.parametrize("line", [
     "Redirect /a 1http://x", "Redirect noslash http://x/", "Redirect 302x /a http://x/", "Redirect 308 \"\" /b", "RedirectMatch ^/a notaurl",
-    "RedirectMatch gone ^/x", "<Location /a>\nRedirect bogus\n</Location>", "<Location /a>\nRedirect 404\n</Location>", "ScriptAlias a b", "RedirectTemp gone x",
-    "RedirectPermanent 410 x", "<Location /a>\nRedirectTemp 404 x\n</Location>",
+    "RedirectMatch gone ^/x", "<Location /a>\nRedirect bogus\n</Location>", "<Location /a>\nRedirect 404\n</Location>", "ScriptAlias a b",
+    "RedirectTemp gone x", "RedirectPermanent 410 x", "<Location /a>\nRedirectTemp 404 x\n</Location>",
 ])
 def test_accepted(tmp_path: Path, line: str) -> None:
     assert engine(tmp_path, line).configuration.messages == []
