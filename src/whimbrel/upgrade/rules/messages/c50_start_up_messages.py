@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.loading import loading
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.helping import lacks
 
@@ -16,13 +17,13 @@ HOMES: Final = (
     ("order", "access_compat_module", "load mod_access_compat, or write Require"),
     ("addoutputfilterbytype", "filter_module", "load mod_filter"),
 )
-"""Directives that have moved to modules which 2.2 didn't have or didn't need; mod_unixd is compiled into many servers."""
+"""Directives that have moved to modules which 2.2 didn't have or didn't need; mod_unixd is compiled into Debian's."""
 
 
 def check(estate: Estate) -> Iterator[Finding]:
     """The first line of each directive that 2.4 wouldn't know, with the words it would use."""
     for name, module, remedy in HOMES:
-        if not lacks(estate, module):
+        if not lacks(estate, module) or loading(estate).built_in(module):
             continue
         for line in estate.named(name):
             yield Finding("C50", line.place, f"2.4 would say: {INVALID.format(line.node.name)}", remedy, Risk.COSMETIC)
