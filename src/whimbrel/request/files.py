@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from errno import EINVAL
+from errno import EINVAL, ENOENT, ENOTDIR
 from stat import S_IFDIR, S_IFLNK, S_IFREG
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from whimbrel.octets import raw
 from whimbrel.records import dataclass
 
 Mark = tuple[int, int, int, int, int, int] | None
-Dependency = tuple[bytes, bool, Mark]  # path, whether links are followed, what stat said
 Moving = tuple[str, Callable[[int], str]]
 
 
@@ -28,31 +27,62 @@ CONTENT_COST: Final = 1024
 ALL_CONTENTS: Final = 2 * 1024 * 1024
 SETTLED: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
 ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
+MOST_NOTES: Final = 8192  # that answers have in common
+FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
 
 
 def mark(info: os.stat_result) -> Mark:
-    """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`)."""
+    """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`).
+
+    A file's owner and group, and a content whose time was put back, are told by the time of the inode's change.
+    """
     mode = info.st_mode
     if mode & KIND == _FOLDER:
         return (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
-    return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
+    return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
+
+
+def failure(why: int) -> Mark:
+    """The mark of a question that failed: None where nothing is there, else the error, which makes another answer than that."""
+    return None if why in (ENOENT, ENOTDIR) else (FAILED, why, 0, 0, 0, 0)
 
 
 Look = tuple[os.stat_result | None, Mark, int]  # what a question was answered, its mark, and the error where there is none
+
+
+class Note:
+    """A question and its answer: *path*, whether links are followed, what stat said.  *turn*: the last of a server's loop in which it was so."""
+
+    __slots__ = ("follow", "known", "path", "turn")
+
+    def __init__(self, path: bytes, follow: bool, known: Mark) -> None:
+        self.path, self.follow, self.known = path, follow, known
+        self.turn = -2  # none: the turn of those who have no loop is -1
 
 
 class Looks:
     """What was asked in this turn of a server's loop, while it is *open*: requests that come together look at each file once.
 
     What changes on disk meanwhile is seen by the next turn.  Whoever asks a server, then changes a file and asks again is always answered in a later
-    turn, and so is what has waited for a program or a thread.
+    turn, and so is what has waited for a program or a thread.  *notes* are those that kept answers have in common.
     """
 
-    __slots__ = ("known", "open")
+    __slots__ = ("known", "notes", "open")
 
     def __init__(self) -> None:
         self.open = False
         self.known: dict[tuple[bytes, bool], Look] = {}
+        self.notes: dict[tuple[bytes, bool, Mark], Note] = {}
+
+    def note(self, path: bytes, follow: bool, known: Mark) -> Note:
+        """The note of a question and its answer, the same object for all answers that depend on it."""
+        key = (path, follow, known)
+        found = self.notes.get(key)
+        if found is None:
+            if len(self.notes) >= MOST_NOTES:
+                self.notes.clear()
+            found = self.notes[key] = Note(path, follow, known)
+        return found
 
 
 class FileView:
@@ -95,7 +125,7 @@ class FileView:
         if mode & KIND == _FOLDER:
             known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
         else:
-            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
             if newest > self.newest:
                 self.newest = newest
         if looks is not None and looks.open:
@@ -122,7 +152,7 @@ class FileView:
         if mode & KIND == _FOLDER:
             known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
         else:
-            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
             if newest > self.newest:
                 self.newest = newest
         if looks is not None and looks.open:
@@ -140,10 +170,10 @@ class FileView:
         return info
 
     def _missing(self, key: tuple[bytes, bool], why: int) -> None:
-        self.notes[key], self.errno = None, why
-        looks = self._looks
+        known = self.notes[key] = None if why == ENOENT else failure(why)
+        self.errno, looks = why, self._looks
         if looks is not None and looks.open:
-            looks.known[key] = (None, None, why)
+            looks.known[key] = (None, known, why)
 
     def unask(self, path: str) -> None:
         """Forget what `lstat` was asked about *path*: nothing came of it."""
@@ -153,9 +183,28 @@ class FileView:
         """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
         info = self.stat(path)
         if info is not None:
-            self.notes[raw(path), True] = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid)
+            self.notes[raw(path), True] = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, 0)
             self.newest = max(self.newest, info.st_mtime_ns)
         return info
+
+    def lasting(self) -> tuple[Note, ...]:
+        """What has to be asked again to know that all of `notes` still hold: not what others of them say as well."""
+        made = Note if self._looks is None else self._looks.note
+        return tuple([made(path, follow, known) for (path, follow), known in self.notes.items() if not self._implied(path, follow, known)])
+
+    def _implied(self, path: bytes, follow: bool, known: Mark) -> bool:
+        """Whether another note can't hold without this one.
+
+        What is itself no link is the same with links followed; below what is missing, and below a file, there is nothing.
+        """
+        notes = self.notes
+        if follow and (path, False) in notes and notes[path, False] == known:
+            return True
+        above = (path[:path.rfind(b"/") + 1].rstrip(b"/"), True)
+        if known is not None or above not in notes:
+            return False
+        beneath = notes[above]
+        return beneath is None or beneath[3] & KIND == _REGULAR
 
 
 @dataclass(slots=True)
@@ -214,20 +263,27 @@ def is_link(info: os.stat_result | None) -> bool:
     return info is not None and info.st_mode & KIND == _LINK
 
 
-def still_holds(notes: tuple[Dependency, ...]) -> bool:
-    """Whether every noted question still has its answer."""
-    for path, follow, known in notes:
-        try:
-            info = os.stat(path) if follow else os.lstat(path)
-        except (OSError, ValueError):
-            if known is not None:
-                return False
+def still_holds(notes: tuple[Note, ...], turn: int) -> bool:
+    """Whether every noted question still has its answer; each is asked once in every *turn* of a server's loop (-1: always)."""
+    for note in notes:
+        if note.turn == turn and turn >= 0:
             continue
-        if known is None:
-            return False
-        if known[0] == ANY_ENTRIES:
-            if (ANY_ENTRIES, 0, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
+        known = note.known
+        try:
+            info = os.stat(note.path) if note.follow else os.lstat(note.path)
+        except OSError as problem:
+            if failure(problem.errno or EINVAL) != known:
                 return False
-        elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
-            return False
+        except ValueError:
+            if failure(EINVAL) != known:
+                return False
+        else:
+            if known is None:
+                return False
+            if known[0] == ANY_ENTRIES:
+                if (ANY_ENTRIES, 0, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
+                    return False
+            elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, 0) != known:
+                return False
+        note.turn = turn
     return True

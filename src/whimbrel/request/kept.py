@@ -17,7 +17,7 @@ from whimbrel.http.response import LAST_CHUNK, chunk
 from whimbrel.octets import raw
 from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.body import FilePart
-from whimbrel.request.files import Dependency, mark, still_holds
+from whimbrel.request.files import Note, mark, still_holds
 from whimbrel.request.log import LogLine
 from whimbrel.request.raw_head import RawHead, Told
 from whimbrel.request.record import Connection, Request
@@ -92,7 +92,7 @@ class Kept:
         self.close = answer.close
         self.client = r.connection.client_ip if r.files.client else None
         self.limit = (r.server_conf(CoreServer).max_keep_alive if not answer.close else 0) or 1 << 60
-        self.notes: tuple[Dependency, ...] = tuple((path, follow, known) for (path, follow), known in r.files.notes.items())
+        self.notes: tuple[Note, ...] = r.files.lasting()
         self.logs: tuple[Any, ...] | None = logs
         self.writers: tuple[tuple[LogSink, Callable[[Any], bytes]], ...] = ()
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
@@ -113,7 +113,7 @@ class Kept:
         if connection.served >= self.limit or (self.client is not None and self.client != connection.client_ip):
             return False
         if turn < 0 or self.checked != turn:
-            if not still_holds(self.notes):
+            if not still_holds(self.notes, turn):
                 return False
             self.checked = turn
         if self.logs is not None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from pathlib import Path
+
+import pytest
 
 from whimbrel.request.files import Contents, FileView, Looks, is_file, is_folder, is_link, still_holds
 
 
-def notes(view: FileView) -> tuple[tuple[bytes, bool, tuple[int, int, int, int, int, int] | None], ...]:
-    return tuple((path, follow, mark) for (path, follow), mark in view.notes.items())
+def holds(view: FileView, turn: int = -1) -> bool:
+    return still_holds(view.lasting(), turn)
+
+
+def asked(view: FileView) -> set[tuple[str, bool]]:
+    return {(note.path.decode().rpartition("/")[2], note.follow) for note in view.lasting()}
 
 
 def test_answers_hold_until_the_file_changes(tmp_path: Path) -> None:
@@ -18,18 +25,18 @@ def test_answers_hold_until_the_file_changes(tmp_path: Path) -> None:
     page.write_text("one")
     view = FileView()
     assert is_file(view.stat(str(page)))
-    assert still_holds(notes(view))
+    assert holds(view)
     page.write_text("longer")
-    assert not still_holds(notes(view))
+    assert not holds(view)
 
 
 def test_an_absent_file_is_noted_too(tmp_path: Path) -> None:
     view = FileView()
     assert view.stat(str(tmp_path / ".htaccess")) is None
     assert view.errno == errno.ENOENT
-    assert still_holds(notes(view))
+    assert holds(view)
     (tmp_path / ".htaccess").write_text("x")
-    assert not still_holds(notes(view))
+    assert not holds(view)
 
 
 def test_a_link_is_seen_as_itself_and_as_its_target(tmp_path: Path) -> None:
@@ -57,15 +64,15 @@ def test_what_happens_in_a_folder_matters_only_where_it_was_asked_for(tmp_path: 
     assert is_folder(plain.stat(str(tmp_path)))
     assert is_folder(listing.exact(str(tmp_path)))
     (tmp_path / "later").write_text("")
-    assert still_holds(notes(plain))
-    assert not still_holds(notes(listing))
+    assert holds(plain)
+    assert not holds(listing)
 
 
 def test_a_folder_whose_rights_change_is_another_one(tmp_path: Path) -> None:
     view = FileView()
     assert is_folder(view.lstat(str(tmp_path)))
     tmp_path.chmod(0o700 if tmp_path.stat().st_mode & 0o77 else 0o755)
-    assert not still_holds(notes(view))
+    assert not holds(view)
 
 
 def test_a_small_file_is_kept_until_it_changes(tmp_path: Path) -> None:
@@ -115,3 +122,117 @@ def test_requests_of_one_turn_share_their_questions(tmp_path: Path) -> None:
     assert views[1].lstat(str(page)) is None  # another question
     looks.open = False
     assert views[2].stat(str(page)) is None and is_file(views[2].stat(str(tmp_path / "none")))
+
+
+def test_edits_of_the_same_size_in_the_same_second_are_seen(tmp_path: Path) -> None:
+    page, other, second = tmp_path / ".htaccess", tmp_path / "other", 1_600_000_000 * 10**9
+    page.write_text("one")
+    os.utime(page, ns=(second, second + 1))
+    view = FileView()
+    view.stat(str(page))
+    page.write_text("two")
+    os.utime(page, ns=(second, second + 2))
+    assert not holds(view)
+    os.utime(page, ns=(second, second + 1))
+    view = FileView()
+    view.stat(str(page))
+    other.write_text("six")
+    os.utime(other, ns=(second, second + 1))
+    assert holds(view)
+    other.replace(page)
+    assert not holds(view)
+
+
+def test_an_edit_whose_time_is_put_back_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("one")
+    os.utime(page, (1_600_000_000, 1_600_000_000))
+    view = FileView()
+    before = view.stat(str(page))
+    time.sleep(0.05)  # more than a tick of the kernel's clock
+    page.write_text("two")
+    os.utime(page, (1_600_000_000, 1_600_000_000))
+    after = page.stat()
+    assert before is not None and (before.st_mtime_ns, before.st_size, before.st_ino) == (after.st_mtime_ns, after.st_size, after.st_ino)
+    assert not holds(view)
+
+
+def test_below_a_file_nothing_is_asked_until_it_is_a_folder(tmp_path: Path) -> None:
+    page, view = tmp_path / "page", FileView()
+    page.write_text("x")
+    assert view.stat(str(page)) and view.stat(str(page / ".htaccess")) is None
+    assert asked(view) == {("page", True)} and holds(view)
+    page.unlink()
+    page.mkdir()
+    (page / ".htaccess").write_text("x")
+    assert not holds(view)
+
+
+def test_below_what_is_missing_nothing_is_asked_until_it_comes(tmp_path: Path) -> None:
+    folder, view = tmp_path / "folder", FileView()
+    assert view.stat(str(folder / "page")) is None and view.stat(str(folder)) is None and view.stat(str(tmp_path / "none")) is None
+    assert asked(view) == {("folder", True), ("none", True)} and holds(view)
+    folder.mkdir()
+    (folder / "page").write_text("x")
+    assert not holds(view)
+
+
+def test_below_a_folder_what_is_missing_is_asked(tmp_path: Path) -> None:
+    view = FileView()
+    assert view.stat(str(tmp_path)) and view.stat(str(tmp_path / ".htaccess")) is None
+    assert asked(view) == {(tmp_path.name, True), (".htaccess", True)}
+    (tmp_path / ".htaccess").write_text("x")
+    assert not holds(view)
+
+
+def test_what_is_no_link_is_asked_once_until_it_is_one(tmp_path: Path) -> None:
+    page, view = tmp_path / "page", FileView()
+    page.write_text("x")
+    assert view.lstat(str(page)) and view.stat(str(page)) and view.lstat(str(tmp_path / "no")) is None and view.stat(str(tmp_path / "no")) is None
+    assert asked(view) == {("page", False), ("no", False)} and holds(view)
+    page.rename(tmp_path / "moved")
+    page.symlink_to("moved")  # stat(2) still tells of the same file
+    assert not holds(view)
+
+
+def test_a_link_and_its_target_are_two_questions(tmp_path: Path) -> None:
+    page, link, view = tmp_path / "page", tmp_path / "link", FileView()
+    page.write_text("x")
+    link.symlink_to("page")
+    assert view.lstat(str(link)) and view.stat(str(link))
+    assert asked(view) == {("link", False), ("link", True)}
+    page.write_text("longer")
+    assert not holds(view)
+
+
+def test_a_file_that_can_not_be_reached_is_not_one_that_is_missing(tmp_path: Path) -> None:
+    view = FileView()
+    assert view.stat(str(tmp_path / ".htaccess")) is None
+    (tmp_path / ".htaccess").symlink_to(".htaccess")
+    assert not holds(view)
+    loop = FileView()
+    assert loop.stat(str(tmp_path / ".htaccess")) is None and loop.errno == errno.ELOOP and holds(loop)
+    (tmp_path / ".htaccess").unlink()
+    assert not holds(loop)
+
+
+def test_answers_of_one_turn_share_what_they_depend_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, common = Looks(), tmp_path / ".htaccess"
+    common.write_text("x")
+    views = [FileView(looks) for _ in range(3)]
+    for number, view in enumerate(views):
+        (tmp_path / str(number)).write_text("x")
+        assert view.stat(str(common)) and view.stat(str(tmp_path / str(number)))
+    count: list[bytes] = []
+    real = os.stat
+
+    def counted(path: bytes) -> os.stat_result:
+        count.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "stat", counted)
+    assert all(holds(view, 7) for view in views) and len(count) == 4
+    assert all(holds(view, 7) for view in views) and len(count) == 4
+    common.write_text("longer")
+    assert [holds(view, 8) for view in views] == [False] * 3
+    assert [holds(view) for view in views] == [False] * 3

@@ -85,6 +85,7 @@ CHANGES = [
     ("/a.txt", htaccess("Require all denied\n")),
     ("/near/a.txt", htaccess("Require all denied\n", "near")),
     ("/near/a.txt", htaccess("bogus\n", "near")),
+    ("/near/a.txt", lambda root: (root / "htdocs/near/.htaccess").symlink_to(".htaccess")),
     ("/", lambda root: (root / "htdocs/index.html").unlink()),
     ("/", lambda root: write(root / "htdocs/index.html", "another index\n", OLD + 5)),
     ("/near", lambda root: write(root / "htdocs/near/index.html", "x", OLD + 5)),
