@@ -77,19 +77,41 @@ def error_document(r: Request, status: int) -> str | None:
     return text
 
 
+def die_at_once(r: Request, status: int) -> bool:
+    """`die` for a first failure, where no ErrorDocument and no module has a say in the page; False, and nothing done, where one has."""
+    plan = r.plan
+    if plan.core.error_documents or plan.insert_error_filter.answer is None or not 100 <= status < 600:
+        return False
+    r.status = status
+    location = _start_over(r)
+    if status != 304:
+        _fill(r, status, location, 0)
+    return True
+
+
 async def send_error(r: Request, recursive: int) -> Answer:
     """The answer's head starts over with err_headers_out; the body is the text of an ErrorDocument or the canned page."""
     status = r.status
+    location = _start_over(r)
+    if r.plan.insert_error_filter.answer is None:
+        await run(r, r.plan.insert_error_filter)
+    if status != 304:
+        _fill(r, status, location, recursive)
+    return OK
+
+
+def _start_over(r: Request) -> str | None:
+    """Forget what a handler wrote; the Location that it gave."""
     r.answers = True
     r.body.clear()
     if r.stream is not None:
         r.drop_stream()
     r.output_filters.clear()
-    location = r.headers_out.get("Location")
-    if r.plan.insert_error_filter.answer is None:
-        await run(r, r.plan.insert_error_filter)
-    if status == 304:
-        return OK
+    return r.headers_out.get("Location")
+
+
+def _fill(r: Request, status: int, location: str | None, recursive: int) -> None:
+    """Fields and body of the page for *status*."""
     if location is None:
         location = r.err_headers_out.get("Location")
     r.headers_out, r.err_headers_out = r.err_headers_out, r.headers_out
@@ -105,12 +127,11 @@ async def send_error(r: Request, recursive: int) -> Answer:
     if status in (405, 501):
         r.headers_out.set("Allow", allow_value(r))
     if r.header_only and not r.assbackwards:
-        return OK
+        return
     text = error_document(r, status) if r.plan.core.error_documents else None
     page = raw(text[1:]) if text is not None and text.startswith('"') else canned_page(r, status, location or "", recursive)
     r.body.append(page)
     r.chunked = r.chunked or len(page) > BUFFER
-    return OK
 
 
 def allow_value(r: Request) -> str:

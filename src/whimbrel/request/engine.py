@@ -16,6 +16,7 @@ from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
+from whimbrel.http.headers import Headers
 from whimbrel.http.status import DROPPING
 from whimbrel.registry.phases import DECLINED, DONE, OK
 from whimbrel.registry.phases import Answer as Said
@@ -23,11 +24,11 @@ from whimbrel.request import identity, redirect
 from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.body import RequestBody, level_of
 from whimbrel.request.books import KeptAnswers
-from whimbrel.request.die import die, send_error
+from whimbrel.request.die import die, die_at_once, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.error_log import ErrorLog
 from whimbrel.request.files import Contents, Looks
-from whimbrel.request.finish import finish, last_of
+from whimbrel.request.finish import finish, finish_at_once, last_of
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, repeat
 from whimbrel.request.log import LogLine, enabled
@@ -68,6 +69,7 @@ class Engine:
         self.contents, self.looks = Contents(), Looks()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
+        self.forms: dict[tuple[Any, ...], tuple[bytes, bytes, Headers]] = {}  # heads around Date, and the fields they are made of (see finish.py)
         self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
         self._writers: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
@@ -86,41 +88,56 @@ class Engine:
         r, status = received(self, connection, head)
         r.body_in = body
         if status == OK:
-            status = await self._run(r)
+            plan = r.plan
+            try:
+                if plan.post_read_request.answer == OK and plan.quick_handler.answer == DECLINED:
+                    status = await process(r)
+                    if status == OK:
+                        status = await invoke_handler(r)
+                else:
+                    status = await self._run(r)
+            except BodyError as problem:
+                status = self._unread(r, problem)
             failure = body.failure
-            if status != OK and failure is not None and failure.chunk and status != failure.status and not (r.close or status in DROPPING):
+            if status in (OK, DONE):
+                pass
+            elif failure is not None and failure.chunk and status != failure.status and not (r.close or status in DROPPING):
                 r.status, body.noticed = failure.status, True  # the body is looked at before the page for another failure is made
                 await send_error(r, status)
-            elif status != OK:
+            elif not die_at_once(r, status):
                 await die(r, status)
         elif head.error is not None and head.error.additional:
             r.status = status
             await send_error(r, head.error.additional)
         else:
             await die(r, status)
-        return await finish(r if r.next is None else last_of(r))
+        if r.next is not None:
+            r = last_of(r)
+        answer = finish_at_once(r)
+        return await finish(r) if answer is None else answer
 
     async def _run(self, r: Request) -> Said:
-        """Every phase of a request; OK when its answer stands, else the status to fail with."""
-        try:
-            if r.plan.post_read_request.answer != OK:
-                status = await run(r, r.plan.post_read_request)
-                if status not in (OK, DECLINED):
-                    return status
-            quick = r.plan.quick_handler
-            status = await run(r, quick) if quick.answer is None else quick.answer
-            if status == DECLINED:
-                status = await process(r)
-                if status == OK:
-                    status = await invoke_handler(r)
-        except BodyError as problem:
-            r.body_in.refused(problem)
-            reason = problem.reason
-            level = level_of(reason, version22=self.configuration.dialect.reasons_22)
-            if level:
-                r.log(level, reason.text, code=reason.code, cause=reason.cause)
-            return problem.status
-        return OK if status == DONE else status
+        """Every phase of a request; OK or DONE when its answer stands, else the status to fail with."""
+        if r.plan.post_read_request.answer != OK:
+            status = await run(r, r.plan.post_read_request)
+            if status not in (OK, DECLINED):
+                return status
+        quick = r.plan.quick_handler
+        status = await run(r, quick) if quick.answer is None else quick.answer
+        if status == DECLINED:
+            status = await process(r)
+            if status == OK:
+                status = await invoke_handler(r)
+        return status
+
+    def _unread(self, r: Request, problem: BodyError) -> Said:
+        """Log why the body of *r* could not be read; the status to answer with."""
+        r.body_in.refused(problem)
+        reason = problem.reason
+        level = level_of(reason, version22=self.configuration.dialect.reasons_22)
+        if level:
+            r.log(level, reason.text, code=reason.code, cause=reason.cause)
+        return problem.status
 
     def unanswered(self, connection: Connection) -> None:
         """A client has sent only a piece of a request line: it gets no answer, and 2.4 logs a 408 where it was the connection's first."""
@@ -141,15 +158,17 @@ class Engine:
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
         fields: Any = first.headers_in
-        asked = set(fields.asked) if not r.files.outside and fields.__class__ is AskedHeaders else None
+        head, files = first.head, r.files
+        again = not files.outside and head is not None and head.raw and self._comes_again(first)
+        asked = set(fields.asked) if again and fields.__class__ is AskedHeaders else None
         if first.body_in.trailers is not None:
             _merge_trailers(first)
         for fn, _waits in first.plan.log_transaction.hooks:
             fn(first)
-        if not r.files.outside and first.head is not None and first.head.raw and self._comes_again(first):
+        if again and not files.outside:
             if asked is not None:
                 fields.asked = asked  # what only the log wanted to know did not make the answer
-            self.kept.offer(first.head, answer, *self._log_writers(first.server))
+            self.kept.offer(head, answer, *self._log_writers(first.server))
 
     def _comes_again(self, r: Request) -> bool:
         """Whether the answer to *r* may be asked for again: one with a query, or an error, has to be asked for a second time to be thought so.

@@ -11,7 +11,7 @@ import socket
 from abc import abstractmethod
 from enum import Enum, auto
 from time import time
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from whimbrel.http.response import chunk
 from whimbrel.request.answer import Answer, Framing
@@ -58,6 +58,10 @@ class Answering(asyncio.Protocol, Expiring):
         """Go on with what has arrived."""
 
     @abstractmethod
+    def _switches(self, answer: Answer) -> bool:
+        """Whether *answer*, which has the status 101, hands the connection over to another protocol: then that has been done."""
+
+    @abstractmethod
     def _answered(self) -> None:
         """The answer is out and the connection stays."""
 
@@ -89,18 +93,25 @@ class Answering(asyncio.Protocol, Expiring):
 
     # sending ----------------------------------------------------------------------------------
     def _send(self, answer: Answer) -> None:
+        if answer.request.status == 101 and self._switches(answer):
+            return
         self.deadline = FOREVER
-        head = answer.head(self.service.date_field())
+        head, parts = answer.head(self.service.date_field()), answer.parts
         if answer.stream is not None:
             self._task = self.service.loop.create_task(self._stream(answer, head))
-        elif any(isinstance(part, FilePart) for part in answer.parts):
+            return
+        if len(parts) == 1:
+            first = parts[0]
+            body = None if isinstance(first, FilePart) else first
+        else:
+            body = _joined(parts)
+        if body is None:
             self._then = (answer, head)
             if self.transport.get_write_buffer_size() and not self.transport.is_closing():
                 self.transport.set_write_buffer_limits(high=0)
             else:
                 self._send_files()
         else:
-            body = b"".join(cast(list[bytes], answer.parts))
             data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
                 self.transport.write(head + data)
@@ -165,7 +176,9 @@ class Answering(asyncio.Protocol, Expiring):
         service = self.service
         service.requests += 1
         service.sent += count
-        service.duration += max(0.0, time() - answer.begun) * 1000.0
+        took = time() - answer.begun
+        if took > 0.0:
+            service.duration += took * 1000.0
         try:
             answer.sent(count, more)
         except Exception as problem:
@@ -201,6 +214,12 @@ class Answering(asyncio.Protocol, Expiring):
             self.transport.abort()
             return
         self._wait(self._manners.timeout if self._paused else LINGER)
+
+
+def _joined(parts: list[Part]) -> bytes | None:
+    """All parts as one; None where files are among them."""
+    pieces = [part for part in parts if not isinstance(part, FilePart)]
+    return b"".join(pieces) if len(pieces) == len(parts) else None
 
 
 def _framed(answer: Answer) -> list[Part]:

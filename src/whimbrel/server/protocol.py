@@ -43,7 +43,7 @@ class HttpProtocol(Answering):
     """See the module."""
 
     __slots__ = (
-        "_body", "_book", "_buffer", "_discarded", "_exact", "_expects", "_got", "_head", "_last", "_near",
+        "_body", "_book", "_buffer", "_discarded", "_empty", "_exact", "_expects", "_got", "_head", "_last", "_near",
         "_parser", "_press", "_reading", "_row", "_seen", "_spoiled",
     )
 
@@ -56,6 +56,7 @@ class HttpProtocol(Answering):
         self._press: ReadPress | None = None
         self._head: Head | None = None
         self._body: RequestBody | None = None
+        self._empty: RequestBody | None = None  # that of all requests without one, as long as nothing is noted in it
         self._parser: ChunkedBody | LengthBody | None = None
         self._last: Key = ()
         self._row: tuple[Head | None, int, State, Head | None, Row] | None = None
@@ -115,6 +116,8 @@ class HttpProtocol(Answering):
                 if done == len(data):
                     return
                 self._buffer = data[done:] if done else data
+                self._proceed(looked=not done)
+                return
             self._proceed()
         else:
             self._arrived(data)
@@ -185,9 +188,11 @@ class HttpProtocol(Answering):
         if kept is not None and near is not None:
             told = near.told
         else:
-            kept, told = self._find(data)  # most often there is one head and nothing else
+            kept, told = self._book.find(connection, data, self._manners.limits, service.turn)  # most often there is one head and nothing else
+            if self._book.near is not None:
+                self._compare(data, told)
         if kept is None:
-            return self._several(data)
+            return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._several(data)
         if kept.file:
             return len(data) if self._once_more_a_file(kept, None if told is None else RawHead(data, told)) else 0
         if told is not None and kept.hot == service.turn and not connection.user_ip and not connection.notes:
@@ -208,16 +213,14 @@ class HttpProtocol(Answering):
             self._end()
         return len(data)
 
-    def _find(self, data: bytes) -> tuple[Kept | None, Told | None]:
-        """`Book.find`; where the answer is that of the last request, too, the line that differed may differ once more."""
-        book, limits = self._book, self._manners.limits
-        kept, told = book.find(self.connection, data, limits, self.service.turn)
+    def _compare(self, data: bytes, told: Told | None) -> None:
+        """Where the answer that `Book.find` gave is that of the last request, too, the line that differed may differ once more."""
+        book = self._book
         if book.near is not None:
             (line, key), book.near = book.near, None
             if told is not None and self._last == key:
-                self._near = Near(data, line, key, told, limits.plain)
+                self._near = Near(data, line, key, told, self._manners.limits.plain)
             self._last = key
-        return kept, told
 
     def _several(self, data: bytes) -> int:
         """`_quick` where one head is not all there is."""
@@ -261,25 +264,26 @@ class HttpProtocol(Answering):
         return True
 
     # the whole road ---------------------------------------------------------------------------
-    def _proceed(self) -> None:
-        """Answer the complete heads in the buffer, in order, until something has to be waited for."""
+    def _proceed(self, *, looked: bool = False) -> None:
+        """Answer the complete heads in the buffer, in order, until something has to be waited for; *looked*: `_quick` has nothing for the first."""
         while self._state is State.READY and not self._paused and self._buffer:
-            if not self._next():
+            if not self._next(looked=looked):
                 break
+            looked = False
         if self._state is State.READY:
             if self._eof and not self._paused:
                 self._end()
-            elif len(self._buffer) <= MAX_AHEAD:
+            elif not self._reading and len(self._buffer) <= MAX_AHEAD:
                 self._go_on_reading()
 
-    def _next(self) -> bool:
+    def _next(self, *, looked: bool) -> bool:
         """Answer the head at the front of the buffer; False when it is not complete."""
         data = self._buffer
         if self._manners.direct and data[:3] == b"PRI" and not self.connection.served and PREFACE.startswith(data[:len(PREFACE)]):
             if len(data) >= len(PREFACE):
                 self._hand_over().start(data)
             return False
-        if not self._seen:
+        if not self._seen and not looked:
             done = self._quick(data)
             if done:
                 self._buffer = data[done:]
@@ -303,14 +307,14 @@ class HttpProtocol(Answering):
         self.transport.set_protocol(made)
         return made
 
-    def _send(self, answer: Answer) -> None:
-        if answer.request.status == 101 and self._head is not None and self.connection.notes.pop(SWITCHED, ""):
-            self.transport.write(SWITCHING)
-            answer.sent(0)
-            head, rest = self._head, self._buffer
-            self._hand_over().start_upgraded(head, rest)
-        else:
-            super()._send(answer)
+    def _switches(self, answer: Answer) -> bool:
+        if self._head is None or not self.connection.notes.pop(SWITCHED, ""):
+            return False
+        self.transport.write(SWITCHING)
+        answer.sent(0)
+        head, rest = self._head, self._buffer
+        self._hand_over().start_upgraded(head, rest)
+        return True
 
     def _last_head(self, ending: Ending) -> None:
         """No more bytes will come: what there is of a head counts."""
@@ -336,13 +340,20 @@ class HttpProtocol(Answering):
         self._state = State.BUSY
         self.deadline = FOREVER
         self._head = head
-        self._body = body = self._make_body(head)
+        if head.length or head.chunked or head.length_bad:
+            body = self._make_body(head)
+        else:
+            self._expects, self._parser, empty = False, None, self._empty
+            if empty is None or empty.failure is not None:
+                empty = self._empty = RequestBody(0)
+            body = empty
+        self._body = body
         try:
             answer = self.service.engine.respond(self.connection, head, body)
         except Exception as problem:
             self._failed(problem)
             return
-        if isinstance(answer, Answer):
+        if answer.__class__ is Answer or isinstance(answer, Answer):
             self._send(answer)
         else:
             self._task = self.service.loop.create_task(self._later(answer))
@@ -460,7 +471,7 @@ class HttpProtocol(Answering):
             self._exact = self._book.exact
         self._head = self._body = self._task = None
         if not self._paused:
-            self._wait(self._manners.keep_alive)
+            self.deadline = self.service.clock + self._manners.keep_alive
 
     def _forget(self) -> None:
         self._buffer = b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import os
 import pstats
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,8 @@ def calls(site: Site) -> int:
 
 def test_the_plain_answer_pays_nothing(tmp_path: Path) -> None:
     site = Site(tmp_path, "<Location />\nRequire ip 127.0.0.1\nAllow from all\n</Location>\n")
-    before = calls(site)
+    os.utime(tmp_path / "htdocs/f.html", (1e9, 1e9))  # what is known of one that has just been written is not kept
+    before = [calls(site) for _ in range(5)][-1]  # the first ones make what the later find
     explain(site)
     assert calls(site) == before
     names = {code[0].rpartition("/")[2] for code in _profiled(site)}

@@ -13,6 +13,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.config.model import Server
 from whimbrel.dialect import V24
 from whimbrel.http.head import Head
+from whimbrel.http.lines import Reason
 from whimbrel.registry.methods import Methods
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import BodyError, RequestBody
@@ -236,6 +237,21 @@ def test_a_client_that_half_closes_still_gets_its_answer(loop: asyncio.AbstractE
     assert protocol.eof_received()
     turns(loop)
     assert (wire.out, wire.closed) == (b"[head]late", True)
+
+
+def test_a_failure_noted_in_an_absent_body_is_not_the_next_request_s(loop: asyncio.AbstractEventLoop) -> None:
+    seen: list[Any] = []
+
+    def handler(head: Head, body: RequestBody) -> Said:
+        seen.append((body.failure, body.noticed, body.ended, body.length))
+        if head.uri == "/b":
+            body.refused(BodyError(413, Reason("", "", "", "")))
+        return Said(b"")
+
+    protocol, _wire = connected(loop, handler)
+    for path in (b"/a", b"/b", b"/c", b"/d"):
+        protocol.data_received(b"GET %b HTTP/1.1\r\nHost: h\r\n\r\n" % path)
+    assert seen == [(None, False, True, 0)] * 4
 
 
 def test_an_idle_connection_ends_without_a_word(loop: asyncio.AbstractEventLoop) -> None:
