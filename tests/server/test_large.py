@@ -137,3 +137,74 @@ def test_a_client_that_stops_reading_has_timeout_seconds(server: Running) -> Non
         server.wait_for(lambda: access_log(server))
         assert 0.9 < time.monotonic() - begun < 4
         server.wait_for(lambda: not open_by_workers(server))
+
+
+# files of a size between: kept answers, sent from a descriptor that stays open ---------------------
+MIDDLE = 100 * 1024
+
+
+def lay(server: Running, name: str, content: bytes, seconds: int) -> None:
+    """Put a file there as a whole, in the place of another."""
+    (server.root / "htdocs/part").write_bytes(content)
+    os.utime(server.root / "htdocs/part", (1_600_000_000 + seconds,) * 2)
+    os.replace(server.root / "htdocs/part", server.root / "htdocs" / name)
+
+
+def ask_middle(wire: socket.socket, length: int) -> bytes:
+    wire.sendall(ASK.replace(b"big", b"mid"))
+    return answer(wire, length)
+
+
+def test_each_answer_is_what_the_file_is_by_then(server: Running) -> None:
+    lay(server, "mid.bin", b"a" * MIDDLE, 0)
+    server.start()
+    path = server.root / "htdocs/mid.bin"
+    with server.connect() as wire:
+        for _ in range(5):
+            assert ask_middle(wire, MIDDLE) == b"a" * MIDDLE
+        assert len(open_by_workers(server)) <= 1
+        lay(server, "mid.bin", b"b" * MIDDLE, 5)  # another file
+        for _ in range(5):
+            assert ask_middle(wire, MIDDLE) == b"b" * MIDDLE
+        path.write_bytes(b"c" * (MIDDLE - 1000))  # the same, shorter
+        for _ in range(3):
+            assert ask_middle(wire, MIDDLE - 1000) == b"c" * (MIDDLE - 1000)
+        os.utime(path, (1_600_000_009,) * 2)
+        for _ in range(5):
+            assert ask_middle(wire, MIDDLE - 1000) == b"c" * (MIDDLE - 1000)
+        path.unlink()
+        wire.sendall(ASK.replace(b"big", b"mid"))
+        assert wire.recv(12) == b"HTTP/1.1 404"
+    server.wait_for(lambda: not open_by_workers(server), 10)
+
+
+def test_pipelined_answers_of_bytes_and_of_files_keep_their_order(server: Running) -> None:
+    lay(server, "mid.bin", CONTENT[:MIDDLE], 0)
+    server.start()
+    small = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    middle = ASK.replace(b"big", b"mid")
+    with server.connect() as wire:
+        for _ in range(10):
+            wire.sendall(small + middle + middle + small + ASK + small + middle)
+            for length in (6, MIDDLE, MIDDLE, 6, len(CONTENT), 6, MIDDLE):
+                assert answer(wire, length) == (b"hello\n" if length == 6 else CONTENT[:length])
+    server.wait_for(lambda: len(access_log(server)) == 70)
+
+
+def test_a_slow_client_gets_the_rest_of_a_kept_file(server: Running) -> None:
+    lay(server, "mid.bin", CONTENT[:5 * MIDDLE], 0)
+    server.start()
+    ask = ASK.replace(b"big", b"mid")
+    wire = socket.socket()
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    wire.settimeout(20)
+    wire.connect(("127.0.0.1", server.port))
+    for _ in range(2):
+        wire.sendall(ask * 12)  # more than both sides of the connection hold
+        time.sleep(0.1)
+        for _ in range(12):
+            assert answer(wire, 5 * MIDDLE) == CONTENT[:5 * MIDDLE]
+    wire.close()
+    server.wait_for(lambda: len(access_log(server)) == 24)
+    assert all(f" 200 {5 * MIDDLE}" in line for line in access_log(server))
+    server.wait_for(lambda: not open_by_workers(server), 10)

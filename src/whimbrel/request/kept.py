@@ -6,7 +6,6 @@ request, and the error-log lines to repeat.  Where it is found: request/books.py
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +18,7 @@ from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.files import Note, mark, still_holds
 from whimbrel.request.log import LogLine
+from whimbrel.request.open_files import open_as
 from whimbrel.request.raw_head import RawHead, Told
 from whimbrel.request.record import Connection, Request
 
@@ -98,7 +98,7 @@ class Kept:
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
         self.weight = len(body) + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
-        self.steady = not self.events and file is None and self.remade is None
+        self.steady = not self.events and self.remade is None
         self.turn = self.hot = self.checked = -2  # none: the turn of those who have no loop is -1
         self.date = self.data = self.moved = b""
         self.line_client, self.line_second = "", 0
@@ -160,14 +160,8 @@ class Kept:
 
     def opened(self) -> FilePart | None:
         """The file, None where it is no longer the same."""
-        try:
-            handle = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:
-            return None
-        if mark(os.fstat(handle)) != self.stamp:
-            os.close(handle)
-            return None
-        return FilePart(handle, 0, self.size)
+        handle = open_as(self.file, self.stamp)
+        return None if handle < 0 else FilePart(handle, 0, self.size)
 
     def fields(self, connection: Connection, date: bytes, now: float) -> bytes:
         """The head as it goes out at *now*, which is *date*."""
@@ -263,7 +257,7 @@ def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log
            count: int = -1, more: int = 0) -> None:
     """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); the body has *count* bytes (-1: all);
     *more*: see Answer.sent."""
-    if kept.steady and not connection.user_ip and not connection.notes:
+    if kept.steady and not more and not connection.user_ip and not connection.notes:
         if head is None:
             for sink, line in kept.log_lines(connection, now):
                 runtime.write_log(sink, line)

@@ -17,7 +17,7 @@ from whimbrel.http.response import chunk
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart, Part
 from whimbrel.request.record import Connection
-from whimbrel.server.sending import FileSender
+from whimbrel.server.sending import FileSender, size_of
 from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
 WRITE_AHEAD: Final = 512 * 1024       # bytes of answers that wait for the client
@@ -106,29 +106,32 @@ class Answering(asyncio.Protocol, Expiring):
         else:
             body = _joined(parts)
         if body is None:
-            self._then = (answer, head)
-            if self.transport.get_write_buffer_size() and not self.transport.is_closing():
-                self.transport.set_write_buffer_limits(high=0)
-            else:
-                self._send_files()
+            self._send_rest(answer, head)
         else:
             data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
                 self.transport.write(head + data)
             self._sent(answer, len(body))
 
-    def _send_files(self) -> None:
-        """Send an answer with files; nothing is waiting in the transport."""
+    def _send_rest(self, answer: Answer, head: bytes, already: int = 0) -> None:
+        """Send an answer with files, of which *already* bytes are out, as soon as nothing is waiting in the transport."""
+        self.deadline = FOREVER
+        self._then = (answer, head)
+        if self.transport.get_write_buffer_size() and not self.transport.is_closing():
+            self.transport.set_write_buffer_limits(high=0)
+        else:
+            self._send_files(already)
+
+    def _send_files(self, already: int = 0) -> None:
+        """Send an answer with files, of which *already* bytes are out; nothing is waiting in the transport."""
         waiting, self._then = self._then, None
         if waiting is None:
             return
         answer, head = waiting
-        if self._out is None and not self.transport.is_closing():
-            self._out = socket.socket(fileno=_duplicate(self.transport))
-        if self._out is None:
-            self._out = socket.socket()
+        out = self._beside() or socket.socket()
+        self._out = out
         at_once = True
-        size = sum(part.length if isinstance(part, FilePart) else len(part) for part in answer.parts)
+        size = sum(size_of(part) for part in answer.parts)
 
         def done(count: int, problem: OSError | None) -> None:
             self._file = None
@@ -139,9 +142,18 @@ class Answering(asyncio.Protocol, Expiring):
             if not at_once:
                 self._proceed()
 
-        self._file = FileSender(self.service.loop, self._out, [head, *_framed(answer)], done, lambda: self._wait(self._manners.timeout))
+        self._file = FileSender(self.service.loop, out, [head, *_framed(answer)], done, self._wait_for_window, already)
         self._file.start()
         at_once = False
+
+    def _beside(self) -> socket.socket | None:
+        """The connection beside the transport; None where it is closed."""
+        if self._out is None and not self.transport.is_closing():
+            self._out = socket.socket(fileno=_duplicate(self.transport))
+        return self._out
+
+    def _wait_for_window(self) -> None:
+        self._wait(self._manners.timeout)
 
     async def _stream(self, answer: Answer, head: bytes) -> None:
         """Send what a handler goes on writing; a failure ends the connection, so that the client sees that something is missing."""

@@ -10,6 +10,7 @@ RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, cast
 
@@ -19,13 +20,14 @@ from whimbrel.http.http2 import PREFACE
 from whimbrel.http.lines import Reason
 from whimbrel.request.again import Again
 from whimbrel.request.answer import Answer
-from whimbrel.request.body import RequestBody, of_bad_length
+from whimbrel.request.body import FilePart, RequestBody, of_bad_length
 from whimbrel.request.kept import Kept
 from whimbrel.request.raw_head import Key, Near, RawHead, Told
 from whimbrel.request.record import Connection
 from whimbrel.request.runtime import Row
 from whimbrel.server.answering import WRITE_AHEAD, Answering, State
 from whimbrel.server.patience import ReadPress, press
+from whimbrel.server.sending import at_once
 from whimbrel.server.service import FOREVER, Service
 
 if TYPE_CHECKING:
@@ -256,11 +258,30 @@ class HttpProtocol(Answering):
 
     def _once_more_a_file(self, kept: Kept, head: RawHead | None) -> bool:
         """Answer with a file that is as it was; False where it is not, or can't be had."""
-        part = kept.opened()
-        if part is None:
+        service, connection = self.service, self.connection
+        handle = service.files.get(kept.file, kept.stamp)
+        if handle < 0:
             return False
+        out = None if self._paused or self.transport.get_write_buffer_size() else self._beside()
+        fields = kept.fields(connection, service.date, service.now)
+        count = 0 if out is None else at_once(out, fields, handle, kept.size)
+        if count == len(fields) + kept.size:
+            service.engine.repeated(kept, connection, head)
+            connection.served += 1
+            service.requests += 1
+            service.sent += kept.size
+            self.deadline = service.clock + self._manners.keep_alive
+            if kept.close:
+                self._end()
+            return True
+        try:
+            part = FilePart(os.dup(handle), 0, kept.size)
+        except OSError:
+            if count:
+                self.transport.abort()
+            return count > 0
         self._state, self._head = State.BUSY, kept.request.head
-        self._send(Again(kept, part, self.service.engine, self.connection, head, self.service.now))
+        self._send_rest(Again(kept, part, service.engine, connection, head, service.now), fields, count)
         return True
 
     # the whole road ---------------------------------------------------------------------------

@@ -20,6 +20,8 @@ LARGE: Final = 1 << 20   # bytes of a file that costs less when the head before 
 class FileSender:
     """Sends *parts* and then calls *done* with the number of bytes sent and the error, if any.
 
+    *already* bytes of them, not all, are out.
+
     *stalled* is called when the client's window is full, and again whenever it has taken something.  The files are closed at the end.
     """
 
@@ -27,11 +29,13 @@ class FileSender:
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, out: socket.socket, parts: list[Part], done: Callable[[int, OSError | None], None],
-        stalled: Callable[[], None],
+        stalled: Callable[[], None], already: int = 0,
     ) -> None:
         self._loop, self._out, self._done, self._stalled = loop, out, done, stalled
         self._parts = list(reversed(parts))
-        self._position = self._sent = 0
+        self._position, self._sent = already, already
+        while self._position >= (size := size_of(self._parts[-1])) and self._position:
+            self._next(self._position - size)
         self._waiting = self._short = False
 
     def start(self) -> None:
@@ -72,9 +76,9 @@ class FileSender:
             self._next()
         return count
 
-    def _next(self) -> None:
+    def _next(self, position: int = 0) -> None:
         part = self._parts.pop()
-        self._position = 0
+        self._position = position
         if isinstance(part, FilePart):
             os.close(part.handle)
 
@@ -92,6 +96,26 @@ class FileSender:
             self._next()
         done, self._done = self._done, _nothing
         done(self._sent, problem)
+
+
+def at_once(out: socket.socket, head: bytes, handle: int, size: int) -> int:
+    """Send *head* and the *size* bytes of a file as far as the client's window takes them; how many bytes that were.
+
+    What went wrong, if anything did, is told again to the FileSender that goes on from there.
+    """
+    count = 0
+    try:
+        count = out.send(head)
+        if count == len(head):
+            count += os.sendfile(out.fileno(), handle, 0, min(size, TURN))
+    except OSError:
+        pass
+    return count
+
+
+def size_of(part: Part) -> int:
+    """The number of bytes of *part*."""
+    return part.length if isinstance(part, FilePart) else len(part)
 
 
 def _large(part: Part) -> bool:

@@ -16,6 +16,7 @@ from whimbrel.modules.mod_reqtimeout import ReadLimits
 from whimbrel.records import dataclass
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
+from whimbrel.request.open_files import OpenFiles
 
 FOREVER: Final = float("inf")
 
@@ -71,6 +72,7 @@ class Service:
         self.engine, self.loop = engine, loop
         self.report = report or (lambda problem: None)
         self.connections: set[Expiring] = set()
+        self.files = OpenFiles()
         self.draining = self.stopping = False
         self.on_tick: Callable[[], None] = lambda: None
         self.on_empty: Callable[[], None] = lambda: None
@@ -137,6 +139,7 @@ class Service:
         late = now - self.period  # a deadline was counted from a tick that may have been that old
         for one in [c for c in self.connections if c.deadline <= late]:
             one.expire()
+        self.files.sweep()
         self.on_tick()
         self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
 
@@ -154,6 +157,7 @@ class Service:
         """A connection has ended."""
         self.connections.discard(connection)
         if not self.connections:
+            self.files.close()
             self.on_empty()
 
     def drain(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.request.body import FilePart
-from whimbrel.server.sending import FileSender
+from whimbrel.server.sending import FileSender, at_once
 
 
 # files --------------------------------------------------------------------------------------------
@@ -54,3 +54,38 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path: Path) -> None:
         return found[0]
 
     assert isinstance(asyncio.run(main()), OSError)
+
+
+@pytest.mark.parametrize("already", [0, 1, 3, 4, 5, 8, 12, 13])
+def test_what_is_out_already_is_not_sent_again(tmp_path: Path, already: int) -> None:
+    (tmp_path / "f").write_bytes(b"ABCDEFGH")
+
+    async def main() -> tuple[bytes, int]:
+        ours, theirs = socket.socketpair()
+        done: list[int] = []
+        parts: list[bytes | FilePart] = [b"head", FilePart(os.open(tmp_path / "f", os.O_RDONLY), 0, 8), b"tail"]
+        FileSender(asyncio.get_running_loop(), ours, parts, lambda count, problem: done.append(count), lambda: None, already).start()
+        ours.close()
+        return theirs.recv(100), done[0]
+
+    assert asyncio.run(main()) == (b"headABCDEFGHtail"[already:], 16)
+
+
+def test_at_once_sends_what_there_is_room_for_and_moves_no_position(tmp_path: Path) -> None:
+    content = os.urandom(3_000_000)
+    (tmp_path / "f").write_bytes(content)
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    handle = os.open(tmp_path / "f", os.O_RDONLY)
+    sent = at_once(ours, b"head", handle, len(content))
+    assert 4 < sent < len(content)
+    assert at_once(ours, b"more", handle, len(content)) == 0
+    assert os.lseek(handle, 0, os.SEEK_CUR) == 0
+    ours.close()
+    got = b""
+    while data := theirs.recv(100_000):
+        got += data
+    assert got == (b"head" + content)[:sent]
+    theirs.close()
+    assert at_once(ours, b"head", handle, 5) == 0  # the connection is gone
+    os.close(handle)

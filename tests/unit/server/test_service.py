@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.request.open_files import OpenFiles
 from whimbrel.server import service
 from whimbrel.server.service import Service
 
@@ -33,6 +34,7 @@ def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.Monk
 
     one, connection = Service.__new__(Service), Connection()
     one.period, one.connections, one.loop, one.on_tick = 1.0, {connection}, Loop(), lambda: None  # type: ignore[arg-type,assignment]
+    one.files = OpenFiles()
     monkeypatch.setattr(service, "time", lambda: 4e9)
     monkeypatch.setattr(service, "monotonic", lambda: 400.0)
     one._tick()

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4
-IN_MEMORY: Final = 512 * 1024
+IN_MEMORY: Final = 64 * 1024  # bytes of a file that goes out as bytes; beyond, sendfile(2) saves the kernel a copy whose cost goes up and down
+IN_FRAMES: Final = 512 * 1024  # the same where frames go around it
 DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 FOLDER_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
@@ -260,7 +261,7 @@ def _send(r: Request) -> Answer:
         os.close(handle)
         r.status = status
         return OK
-    if info.st_size > IN_MEMORY:
+    if info.st_size > (IN_MEMORY if r.proto < (2, 0) else IN_FRAMES):
         r.body.append(part)
         return OK
     data = part.read()
