@@ -66,6 +66,8 @@ class Wire(H2Connection):
     decided by the caller, since a violation ends the stream and not the connection.  A client's GOAWAY lets the streams that run go on.
     """
 
+    MAX_CLOSED_STREAMS = 1024  # remembered ends, for frames that come too late; 65,536, the package's own number, take megabytes a connection
+
     def __init__(self, max_streams: int, window: int) -> None:
         super().__init__(H2Configuration(
             client_side=False, header_encoding=False, validate_inbound_headers=False, normalize_inbound_headers=False,
