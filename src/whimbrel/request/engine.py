@@ -88,14 +88,16 @@ class Engine:
         r, status = received(self, connection, head)
         r.body_in = body
         if status == OK:
-            plan = r.plan
             try:
-                if plan.post_read_request.answer == OK and plan.quick_handler.answer == DECLINED:
-                    status = await process(r)
-                    if status == OK:
-                        status = await invoke_handler(r)
-                else:
-                    status = await self._run(r)
+                if r.plan.post_read_request.answer != OK:
+                    status = await run(r, r.plan.post_read_request)
+                if status in (OK, DECLINED):
+                    quick = r.plan.quick_handler
+                    status = await run(r, quick) if quick.answer is None else quick.answer
+                    if status == DECLINED:
+                        status = await process(r)
+                        if status == OK:
+                            status = await invoke_handler(r)
             except BodyError as problem:
                 status = self._unread(r, problem)
             failure = body.failure
@@ -115,20 +117,6 @@ class Engine:
             r = last_of(r)
         answer = finish_at_once(r)
         return await finish(r) if answer is None else answer
-
-    async def _run(self, r: Request) -> Said:
-        """Every phase of a request; OK or DONE when its answer stands, else the status to fail with."""
-        if r.plan.post_read_request.answer != OK:
-            status = await run(r, r.plan.post_read_request)
-            if status not in (OK, DECLINED):
-                return status
-        quick = r.plan.quick_handler
-        status = await run(r, quick) if quick.answer is None else quick.answer
-        if status == DECLINED:
-            status = await process(r)
-            if status == OK:
-                status = await invoke_handler(r)
-        return status
 
     def _unread(self, r: Request, problem: BodyError) -> Said:
         """Log why the body of *r* could not be read; the status to answer with."""

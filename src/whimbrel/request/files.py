@@ -16,6 +16,7 @@ from whimbrel.octets import raw
 from whimbrel.records import dataclass
 
 Mark = tuple[int, int, int, int, int, int] | None
+Stamp = tuple[int, int, int, int]  # of a file: time of change, size, inode, time of the inode's change
 Moving = tuple[str, Callable[[int], str]]
 
 
@@ -40,6 +41,11 @@ def mark(info: os.stat_result) -> Mark:
     if mode & KIND == _FOLDER:
         return (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
     return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
+
+
+def stamp_of(info: os.stat_result) -> Stamp:
+    """What stays the same as long as a file's content does."""
+    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns)
 
 
 def failure(why: int) -> Mark:
@@ -85,14 +91,44 @@ class Looks:
         return found
 
 
+def _question(*, follow: bool) -> Callable[[FileView, str], os.stat_result | None]:
+    """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much of what a request costs."""
+
+    def question(self: FileView, path: str) -> os.stat_result | None:
+        name = path.encode("latin-1")
+        key, looks = (name, follow), self._looks
+        if looks is not None and looks.open:
+            found = looks.known.get(key)
+            if found is not None:
+                return self._take(key, found)
+        try:
+            info = os.stat(name) if follow else os.lstat(name)
+        except OSError as problem:
+            self._missing(key, problem.errno or EINVAL)
+            return None
+        except ValueError:
+            self._missing(key, EINVAL)
+            return None
+        mode, newest = info.st_mode, info.st_mtime_ns
+        if mode & KIND == _FOLDER:
+            known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
+        else:
+            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
+            if newest > self.newest:
+                self.newest = newest
+        if looks is not None and looks.open:
+            looks.known[key] = (info, known, 0)
+        return info
+
+    return question
+
+
 class FileView:
     """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
 
     *client* says that it depended on the client's address, *outside* that it depended on something that can't be noted, so that it is not
     kept.  *moving* are texts in the answer's fields that go with the clock: each as it stands there, and what makes it anew for a second.
     One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others, *nested_bytes* what they wrote.
-
-    `stat` and `lstat` have `mark` written out: they make up much of what a request costs.
     """
 
     __slots__ = ("_looks", "client", "errno", "moving", "nested", "nested_bytes", "newest", "notes", "outside")
@@ -105,59 +141,10 @@ class FileView:
         self.newest = self.nested = self.nested_bytes = 0
         self.errno = 0  # why the last question that got None got it
 
-    def stat(self, path: str) -> os.stat_result | None:
-        """stat(2), links followed; None where it fails, with the reason in `errno`."""
-        name = path.encode("latin-1")
-        key, looks = (name, True), self._looks
-        if looks is not None and looks.open:
-            found = looks.known.get(key)
-            if found is not None:
-                return self._take(key, found)
-        try:
-            info = os.stat(name)
-        except OSError as problem:
-            self._missing(key, problem.errno or EINVAL)
-            return None
-        except ValueError:
-            self._missing(key, EINVAL)
-            return None
-        mode, newest = info.st_mode, info.st_mtime_ns
-        if mode & KIND == _FOLDER:
-            known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
-        else:
-            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
-            if newest > self.newest:
-                self.newest = newest
-        if looks is not None and looks.open:
-            looks.known[key] = (info, known, 0)
-        return info
-
-    def lstat(self, path: str) -> os.stat_result | None:
-        """lstat(2); None where it fails, with the reason in `errno`."""
-        name = path.encode("latin-1")
-        key, looks = (name, False), self._looks
-        if looks is not None and looks.open:
-            found = looks.known.get(key)
-            if found is not None:
-                return self._take(key, found)
-        try:
-            info = os.lstat(name)
-        except OSError as problem:
-            self._missing(key, problem.errno or EINVAL)
-            return None
-        except ValueError:
-            self._missing(key, EINVAL)
-            return None
-        mode, newest = info.st_mode, info.st_mtime_ns
-        if mode & KIND == _FOLDER:
-            known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
-        else:
-            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
-            if newest > self.newest:
-                self.newest = newest
-        if looks is not None and looks.open:
-            looks.known[key] = (info, known, 0)
-        return info
+    stat = _question(follow=True)
+    """stat(2), links followed; None where it fails, with the reason in `errno`."""
+    lstat = _question(follow=False)
+    """lstat(2); None where it fails, with the reason in `errno`."""
 
     def _take(self, key: tuple[bytes, bool], found: Look) -> os.stat_result | None:
         """Note what was found before in this turn of the loop."""
@@ -209,12 +196,12 @@ class FileView:
 
 @dataclass(slots=True)
 class Content:
-    """A small file as it was read: *stamp* is (time of change, size, inode, time of the inode's change), *modified* its time in microseconds.
+    """A small file as it was read, when *stamp* was its; *modified* is its time in microseconds.
 
     *fields* are those of an answer that tell of it, by the settings that decide about them.
     """
 
-    stamp: tuple[int, int, int, int]
+    stamp: Stamp
     modified: int
     data: bytes
     fields: dict[Any, Mapping[str, tuple[str, str]]]
@@ -244,8 +231,7 @@ class Contents:
         if self._bytes > ALL_CONTENTS:
             self._files.clear()
             self._bytes = len(data) + CONTENT_COST
-        stamp = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns)
-        self._files[path] = Content(stamp, info.st_mtime_ns // 1000, data, {})
+        self._files[path] = Content(stamp_of(info), info.st_mtime_ns // 1000, data, {})
 
 
 def is_folder(info: os.stat_result | None) -> bool:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from errno import ENOENT, ENOTDIR
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.htaccess import HtaccessCache, Override, override_of
 from whimbrel.config.model import Layer
+from whimbrel.request.files import FileView, Stamp, stamp_of
 from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
-    from whimbrel.request.files import FileView
     from whimbrel.request.plan import Plan, World
     from whimbrel.request.record import Request
 
-Stamp = tuple[int, int, int, int]
 Look = tuple[str, Stamp | None]  # a file that was looked for, and how it was found
 _ABSENT: Final = (ENOENT, ENOTDIR)
 _NEVER: Final = (-1, -1, -1, -1)  # the stamp of a file that has to be read again each time
-
-
-def stamp_of(info: os.stat_result) -> Stamp:
-    """What stays the same as long as a file's content does."""
-    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns)
 
 
 def look_again(files: FileView, looks: tuple[Look, ...]) -> bool:
