@@ -69,7 +69,7 @@ def _head(read: Callable[[Evaluation], str | None]) -> Variable:
 
 def _read(e: Evaluation, value: str) -> str:
     """A part of the request line; "" where the line could not be read."""
-    head = getattr(e.request, "head", None)
+    head = e.request.head
     return "" if head is not None and head.method is None else value
 
 

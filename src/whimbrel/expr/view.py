@@ -27,6 +27,7 @@ class Record(Protocol):
     auth_type: str | None
     mtime: int | None
     info: os.stat_result | None
+    head: Any
     headers_in: Any
     headers_out: Any
     err_headers_out: Any

@@ -12,7 +12,7 @@ from typing import Any
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.setters import atoi
 from whimbrel.registry.module import Module, Provider
-from whimbrel.request.body import FilePart, Part, Stream
+from whimbrel.request.body import FilePart, Part, Stream, size_of
 
 KIBI = 1024
 STEP = 0.2  # seconds between two pieces
@@ -96,7 +96,7 @@ def limit(r: Any) -> None:
         return
     r.outside()
     if r.stream is None and "Content-Length" not in r.headers_out:
-        r.headers_out.set("Content-Length", str(sum(p.length if isinstance(p, FilePart) else len(p) for p in r.body)))
+        r.headers_out.set("Content-Length", str(sum(map(size_of, r.body))))
     r.stream = Paced(r.body, r.stream, rate, max(0, atoi(r.env.get("rate-initial-burst", "")) * KIBI))
     r.body = []
 

@@ -40,6 +40,11 @@ Part = bytes | FilePart
 Stream = AsyncIterator[bytes]
 
 
+def size_of(part: Part) -> int:
+    """The number of bytes of *part*."""
+    return part.length if isinstance(part, FilePart) else len(part)
+
+
 def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
     """The refusal of a body beyond LimitRequestBody: by the length that was *announced*, or once so much was *read*.
 

@@ -54,7 +54,7 @@ class KeptAnswers:
         *writers* are its access logs, *told* the request fields in them.
         """
         r = answer.request
-        if not _keepable(r, answer):
+        if not _keepable(r, answer) or (head.url is not None and head.url.password is not None):
             return
         if r.files.moving and any(w.tells_fields for w in writers):
             return

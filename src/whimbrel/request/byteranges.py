@@ -18,7 +18,7 @@ from whimbrel.http.ranges import (
     part_head,
     range_header,
 )
-from whimbrel.request.body import FilePart, Part
+from whimbrel.request.body import FilePart, Part, size_of
 from whimbrel.request.record import Request
 
 UNSATISFIABLE: Final = 416
@@ -38,7 +38,7 @@ def apply_ranges(r: Request) -> int:
         if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
             return r.status
     core = r.plan.core
-    length = sum([part.length if isinstance(part, FilePart) else len(part) for part in r.body])
+    length = sum(map(size_of, r.body))
     found = parse_ranges(value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old)
     if found.verdict is Verdict.WHOLE or not length:
         return r.status
@@ -84,7 +84,7 @@ def _slice(body: list[Part], first: int, last: int) -> list[Part]:
     out: list[Part] = []
     at = 0
     for piece in body:
-        size = piece.length if isinstance(piece, FilePart) else len(piece)
+        size = size_of(piece)
         low, high = max(first - at, 0), min(last + 1 - at, size)
         at += size
         if low >= high:

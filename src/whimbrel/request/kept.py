@@ -18,7 +18,6 @@ from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.files import Note, mark, still_holds
 from whimbrel.request.log import LogLine
-from whimbrel.request.open_files import open_as
 from whimbrel.request.raw_head import RawHead, Told
 from whimbrel.request.record import Connection, Request
 
@@ -157,11 +156,6 @@ class Kept:
             self.after = fields
         self.body, self.payload, self.size, self.data = body, self._framed(body), len(body), b""
         return bool(body)
-
-    def opened(self) -> FilePart | None:
-        """The file, None where it is no longer the same."""
-        handle = open_as(self.file, self.stamp)
-        return None if handle < 0 else FilePart(handle, 0, self.size)
 
     def fields(self, connection: Connection, date: bytes, now: float) -> bytes:
         """The head as it goes out at *now*, which is *date*."""

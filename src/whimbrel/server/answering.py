@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from whimbrel.http.response import chunk
 from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, Part
+from whimbrel.request.body import FilePart, Part, size_of
 from whimbrel.request.record import Connection
-from whimbrel.server.sending import FileSender, size_of
+from whimbrel.server.sending import FileSender
 from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
 WRITE_AHEAD: Final = 512 * 1024       # bytes of answers that wait for the client
@@ -240,7 +240,7 @@ def _framed(answer: Answer) -> list[Part]:
         return answer.parts
     out: list[Part] = []
     for part in answer.parts:
-        size = part.length if isinstance(part, FilePart) else len(part)
+        size = size_of(part)
         out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
     return [*out, b"0\r\n\r\n"]
 

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.request.body import FilePart, Part
+from whimbrel.request.body import FilePart, Part, size_of
 
 TURN: Final = 4 << 20    # bytes of one call, and of one turn of the loop: what one client gets before others have theirs
 LARGE: Final = 1 << 20   # bytes of a file that costs less when the head before it is a packet of its own
@@ -111,11 +111,6 @@ def at_once(out: socket.socket, head: bytes, handle: int, size: int) -> int:
     except OSError:
         pass
     return count
-
-
-def size_of(part: Part) -> int:
-    """The number of bytes of *part*."""
-    return part.length if isinstance(part, FilePart) else len(part)
 
 
 def _large(part: Part) -> bool:

@@ -12,6 +12,7 @@ from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart, RequestBody, of_bad_length
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
+from whimbrel.request.open_files import open_as
 from whimbrel.request.record import Connection
 
 __all__ = ["Client", "HeadLimits", "HeadRules"]
@@ -60,12 +61,11 @@ class Client:
                 break
             now = self.engine.runtime.now()
             date = self.engine.http_date(now).encode()
-            file = kept.opened() if kept.file else None
-            if file is not None:
-                out += kept.fields(self.connection, date, now) + file.read()
-                os.close(file.handle)
-            elif kept.file:
-                break
+            if kept.file:
+                handle = open_as(kept.file, kept.stamp)
+                if handle < 0:
+                    break
+                out += kept.fields(self.connection, date, now) + _bytes(FilePart(handle, 0, kept.size))
             else:
                 out += kept.wire(self.connection, date, now)
             self.buffer = self.buffer[end:]

@@ -10,8 +10,10 @@ from tests.unit.modules.asked import MTIME, engine
 
 from whimbrel.http.head import HeadLimits
 from whimbrel.request.again import Again
+from whimbrel.request.body import FilePart
 from whimbrel.request.engine import Engine
 from whimbrel.request.kept import Kept
+from whimbrel.request.open_files import open_as
 from whimbrel.request.record import Connection
 from whimbrel.testing.wire import Client
 
@@ -64,9 +66,9 @@ def test_a_file_that_changes_after_it_was_looked_at_is_not_opened(tmp_path: Path
     kept = kept_by(serving)
     assert kept is not None
     (tmp_path / "htdocs/big.bin").write_text("shorter")
-    assert kept.opened() is None
+    assert open_as(kept.file, kept.stamp) < 0
     os.unlink(tmp_path / "htdocs/big.bin")
-    assert kept.opened() is None
+    assert open_as(kept.file, kept.stamp) < 0
 
 
 def test_pieces_are_not_taken_for_the_whole(tmp_path: Path) -> None:
@@ -79,8 +81,9 @@ def test_what_went_out_is_logged(tmp_path: Path) -> None:
     serving = site(tmp_path)
     kept = kept_by(serving)
     assert kept is not None
-    part = kept.opened()
-    assert part is not None
+    handle = open_as(kept.file, kept.stamp)
+    assert handle >= 0
+    part = FilePart(handle, 0, kept.size)
     again = Again(kept, part, serving, connection(), None, serving.runtime.now())
     head = again.head(b"Sat, 21 Nov 2026 12:00:00 GMT")
     again.sent(1000)

@@ -14,11 +14,9 @@ from whimbrel.directives.spec import Versions
 from whimbrel.http.dates import log_time
 from whimbrel.http.target import unsplit
 from whimbrel.http.url import escape_logitem
-from whimbrel.lazily import pattern
 from whimbrel.records import dataclass
 from whimbrel.request.identity import server_name
 
-_PASSWORD: Final = pattern(r"\A(\S+ +[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:)[^/@\s]*@")
 ItemFn = Callable[[Any, str], "str | None"]
 
 
@@ -123,20 +121,16 @@ def duration(r: Any, argument: str) -> str | None:
 
 # what ---------------------------------------------------------------------------------------------------------------------------------------------
 def request_line(r: Any, _argument: str) -> str | None:
-    """%r; a password in the target is not shown."""
+    """%r; a password in the target is not shown.  Kept answers, whose heads may be forgotten, are to none with a password."""
     line = r.the_request
     if line is not None and "@" in line:
-        head = getattr(r, "head", None)
-        line = _PASSWORD.sub(r"\1XXXXXXXX@", line) if head is None else _masked(head, line)
+        while r.prev is not None:
+            r = r.prev
+        head = r.head
+        url = None if head is None else head.url
+        if url is not None and url.password is not None:
+            line = f"{head.method} {unsplit(url)}" + ("" if head.version == (0, 9) else f" {head.protocol}")
     return _escaped(line)
-
-
-def _masked(head: Any, line: str) -> str:
-    """The line put together anew where its target has a password; a line that was not understood stays as it is."""
-    url = head.url
-    if url is None or url.password is None:
-        return line
-    return f"{head.method} {unsplit(url)}" + ("" if head.version == (0, 9) else f" {head.protocol}")
 
 
 def query(r: Any, _argument: str) -> str | None:
