@@ -180,6 +180,7 @@ def test_a_password_in_a_target_that_is_understood_is_not_shown(tmp_path: Path, 
 @pytest.mark.parametrize(("path", "status"), [("a.txt", 200), ("none", 404)])
 def test_passwords_are_not_told_however_often_they_come(tmp_path: Path, path: str, status: int) -> None:
     serving = engine(tmp_path, "HttpProtocolOptions Unsafe\nErrorDocument 404 /err.html\nLogFormat '%r %s' f\nCustomLog logs/log f", FILES)
+    head = f"GET http://u:p@localhost/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     for _ in range(4):
-        Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(b"GET http://u:p@localhost/%b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode())
+        Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(head)
     assert lines(serving) == [f"GET http://u:XXXXXXXX@localhost/{path} HTTP/1.1 {status}"] * 4
