@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from whimbrel.config.configuration import Configuration
@@ -99,7 +100,7 @@ class CommandState(Command):
         self.configuration.warn(text, code=code if self.dialect.ah_codes else "", level=level, module=module, place=self.node.place,
                                 cause=cause)
 
-    def execute(self, nodes: list[Node], *, methods: int | None = None) -> None:
+    def execute(self, nodes: Sequence[Node], *, methods: int | None = None) -> None:
         outer_methods, outer_node, outer_row = self.methods, self.node, self.row
         if methods is not None:
             self.methods = methods
@@ -126,7 +127,7 @@ class CommandState(Command):
         self.in_virtual_host = outer[0].is_virtual
 
     # execution --------------------------------------------------------------------------------
-    def walk(self, nodes: list[Node]) -> None:
+    def walk(self, nodes: Sequence[Node]) -> None:
         """Execute *nodes*; a ConfigError gets the place of the innermost directive that failed."""
         rows_of = self.configuration.modules.rows
         for node in nodes:

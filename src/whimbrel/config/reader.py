@@ -169,10 +169,11 @@ class Reader:
             if name[0] != "<":
                 nodes.append(Node(name, args, Place(source.path, number, via), parent))
             elif name[1:2] != "/":
-                node = Node(name, args, Place(source.path, number, via), parent)
+                inner: list[Node] = []
+                node = Node(name, args, Place(source.path, number, via), parent, inner)
                 nodes.append(node)
                 opened.append((node, nodes, parent))
-                parent, nodes = node, node.children
+                parent, nodes = node, inner
             else:
                 self._check_closing(name, opened[-1][0] if opened else None)
                 _node, nodes, parent = opened.pop()

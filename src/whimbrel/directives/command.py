@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.dialect import Dialect
@@ -57,7 +58,7 @@ class Command(Protocol):
     def within(self, *containers: str) -> Node | None:
         """The innermost enclosing container whose name (``<Directory``, lower case compared) is one of these."""
 
-    def execute(self, nodes: list[Node], *, methods: int | None = None) -> None:
+    def execute(self, nodes: Sequence[Node], *, methods: int | None = None) -> None:
         """Execute *nodes* (a container's children) where this command stands, under another <Limit> mask if given."""
 
     def warn(self, text: str, *, code: str = "", level: str = "warn") -> None:

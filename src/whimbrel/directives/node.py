@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
@@ -10,13 +10,16 @@ from whimbrel.records import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One directive with its raw arguments; a container's name begins with ``<`` and its args still end in ``>``."""
+    """One directive with its raw arguments; a container's name begins with ``<`` and its args still end in ``>``.
+
+    Most directives hold no others: only a container that is being read has a list of its own.
+    """
 
     name: str
     args: str
     place: Place
     parent: Node | None = None
-    children: list[Node] = field(default_factory=list)
+    children: Sequence[Node] = ()
     _within: tuple[str, ...] | None = field(default=None, repr=False)
 
     def enclosing(self) -> Iterator[Node]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 import socket
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from struct import unpack
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from whimbrel.lazily import pattern
@@ -60,13 +62,13 @@ def parse_written(text: str) -> Network:
 
 def _numeric(text: str) -> tuple[bool, int] | None:
     """A complete address; IPv4 in IPv6 clothes is refused, as clients are never compared with it."""
-    value = _pton(socket.AF_INET6, text)
-    if value is not None:
-        if value >> 32 == _V4_IN_V6:
-            raise BadAddress(INVALID_ADDRESS)
-        return True, value
-    value = _pton(socket.AF_INET, text)
-    return None if value is None else (False, value)
+    v6 = ":" in text
+    value = _pton(socket.AF_INET6 if v6 else socket.AF_INET, text)
+    if value is None:
+        return None
+    if v6 and value >> 32 == _V4_IN_V6:
+        raise BadAddress(INVALID_ADDRESS)
+    return v6, value
 
 
 def _pton(family: int, text: str) -> int | None:
@@ -115,53 +117,99 @@ def numeric_address(text: str) -> tuple[bool, int]:
     return (False, value & _FULL[False]) if value >> 32 == _V4_IN_V6 else (True, value)
 
 
-class Networks:
-    """A set of networks: ranges sorted for one bisection per question; masks with holes are kept by mask."""
+Table = tuple[list[int], list[int]]
+_WIDTH: Final = {False: 4, True: 16}
+_NONE: Final[Table] = ([], [])
+_NO_HOLES: Final[Mapping[tuple[bool, int], frozenset[int]]] = MappingProxyType({})
 
-    __slots__ = ("_holes", "_ranges")
+
+class Networks:
+    """A set of networks: ranges sorted for one bisection per question; masks with holes are kept by mask.
+
+    Configurations have tens of thousands of sets with one network each, of which all are joined before one is asked: the ranges are kept as bytes
+    (first and last address of each, in order), and the lists that a question needs are made when one comes.
+    """
+
+    __slots__ = ("_holes", "_tables", "_v4", "_v6")
 
     def __init__(self, networks: Iterable[Network]) -> None:
         ranges: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
-        self._holes: dict[tuple[bool, int], set[int]] = {}
+        holes: dict[tuple[bool, int], set[int]] = {}
         for v6, value, mask in networks:
             rest = _FULL[v6] & ~mask
             if rest & (rest + 1):
-                self._holes.setdefault((v6, mask), set()).add(value)
+                holes.setdefault((v6, mask), set()).add(value)
             else:
                 ranges[v6].append((value, value | rest))
-        self._ranges = {v6: _joined(found) for v6, found in ranges.items()}
+        self._v4, self._v6 = _packed(ranges[False], False), _packed(ranges[True], True)
+        self._keep_holes(holes)
+
+    def _keep_holes(self, holes: dict[tuple[bool, int], set[int]]) -> None:
+        self._holes = {key: frozenset(values) for key, values in holes.items()} if holes else _NO_HOLES
+        self._tables: tuple[Table, Table] | None = None
 
     @classmethod
     def union(cls, many: Iterable[Networks]) -> Networks:
-        """All networks of *many* as one set."""
-        made = cls(())
-        ranges: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
-        for one in many:
-            for v6, (starts, ends) in one._ranges.items():
-                ranges[v6] += zip(starts, ends, strict=True)
+        """All networks of *many* as one set, which is ready to be asked."""
+        sets = list(many)
+        holes: dict[tuple[bool, int], set[int]] = {}
+        for one in sets:
             for key, values in one._holes.items():
-                made._holes.setdefault(key, set()).update(values)
-        made._ranges = {v6: _joined(found) for v6, found in ranges.items()}
+                holes.setdefault(key, set()).update(values)
+        made = cls.__new__(cls)
+        made._v4 = _packed(_unpacked(b"".join([one._v4 for one in sets]), False), False)
+        made._v6 = _packed(_unpacked(b"".join([one._v6 for one in sets]), True), True)
+        made._keep_holes(holes)
+        made._tables = made._ready()
         return made
+
+    def _ready(self) -> tuple[Table, Table]:
+        return _table(self._v4, False), _table(self._v6, True)
 
     def __contains__(self, address: object) -> bool:
         """Whether *address*, as a client's connection names it, is in one of the networks."""
         v6, value = numeric_address(address) if isinstance(address, str) else (False, -1)
-        starts, ends = self._ranges[v6]
+        tables = self._tables
+        if tables is None:
+            tables = self._tables = self._ready()
+        starts, ends = tables[v6]
         at = bisect_right(starts, value) - 1
         if at >= 0 and value <= ends[at]:
             return True
         return bool(self._holes) and value >= 0 and any(v6 == kind and value & mask in values for (kind, mask), values in self._holes.items())
 
 
-def _joined(ranges: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Overlapping ranges as one; the starts and the ends."""
-    starts: list[int] = []
-    ends: list[int] = []
+def _packed(ranges: list[tuple[int, int]], v6: bool) -> bytes:
+    """Ranges in order, overlapping ones and neighbours as one, as the bytes of their first and last addresses."""
+    width = _WIDTH[v6]
+    if len(ranges) < 2:
+        return b"".join([number.to_bytes(width, "big") for pair in ranges for number in pair])
+    out: list[int] = []
+    last = -2
     for low, high in sorted(ranges):
-        if ends and low <= ends[-1] + 1:
-            ends[-1] = max(ends[-1], high)
+        if low <= last + 1:
+            if high > last:
+                last = out[-1] = high
         else:
-            starts.append(low)
-            ends.append(high)
-    return starts, ends
+            out += (low, high)
+            last = high
+    return b"".join([number.to_bytes(width, "big") for number in out])
+
+
+def _numbers(data: bytes, v6: bool) -> Sequence[int]:
+    if v6:
+        return [int.from_bytes(data[at:at + 16], "big") for at in range(0, len(data), 16)]
+    return unpack(f">{len(data) // 4}I", data)
+
+
+def _unpacked(data: bytes, v6: bool) -> list[tuple[int, int]]:
+    numbers = _numbers(data, v6)
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _table(data: bytes, v6: bool) -> Table:
+    """The starts and the ends of ranges that were packed."""
+    if not data:
+        return _NONE
+    numbers = _numbers(data, v6)
+    return list(numbers[::2]), list(numbers[1::2])

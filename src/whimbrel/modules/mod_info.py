@@ -6,7 +6,7 @@ life, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from whimbrel.config.core import CoreServer
@@ -54,7 +54,7 @@ class Lines:
     def __init__(self, names: frozenset[str] | None) -> None:
         self.names, self.file = names, ""
 
-    def of(self, nodes: list[Node], depth: int = 0) -> Iterator[str]:
+    def of(self, nodes: Sequence[Node], depth: int = 0) -> Iterator[str]:
         """The lines of *nodes* and what is in them."""
         for node in nodes:
             inner = list(Lines.of(self._inside(), node.children, depth + 1)) if node.children else []

@@ -72,3 +72,9 @@ def test_a_union_has_what_any_of_its_sets_has(sets: list[list[tuple[int, int]]],
         made.append(Networks(Network(False, value & mask, mask) for value, mask in masks))
     address = ".".join(str(client >> shift & 255) for shift in (24, 16, 8, 0))
     assert (address in Networks.union(made)) == any(address in one for one in made)
+
+
+def test_ipv6_networks_are_joined_as_well() -> None:
+    joined = Networks.union([Networks([parse_written(w)]) for w in ("2001:db8:1::/48", "2001:db8::/48", "fe80::1", "10.1")])
+    assert [a in joined for a in ("2001:db8:1:ffff::1", "2001:db8::", "2001:db8:2::", "fe80::1", "fe80::2", "10.1.255.255", "10.2.0.0")] \
+        == [True, True, False, True, False, True, False]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.directives.spec import Versions
 from whimbrel.modules.mod_authz_core.providers import PROVIDERS
-from whimbrel.modules.mod_authz_core.setters import DIRECTIVES, AuthzCoreServer, check_trees
+from whimbrel.modules.mod_authz_core.setters import DIRECTIVES, AuthzCoreServer, check_trees, join_trees
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings
 from whimbrel.registry.module import Hook, Module, Order, later
 from whimbrel.registry.phases import ACCESS_CHECKER_EX, AUTH_CHECKER
@@ -16,6 +16,6 @@ _DECIDE = "whimbrel.modules.mod_authz_core.decide"
 
 MODULE = Module(
     name="authz_core_module", source="mod_authz_core.c", versions=Versions.V24, folder_settings=AuthzCoreSettings, server_settings=AuthzCoreServer,
-    directives=DIRECTIVES, providers=PROVIDERS, check_config=(check_trees,),
+    directives=DIRECTIVES, providers=PROVIDERS, check_config=(check_trees,), post_config=(join_trees,),
     hooks=(Hook(ACCESS_CHECKER_EX, later(_DECIDE, "make_before"), Order.LAST), Hook(AUTH_CHECKER, later(_DECIDE, "make_after"), Order.LAST)),
 )

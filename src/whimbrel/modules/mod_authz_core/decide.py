@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path, unnamed
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
-from whimbrel.records import replace
+from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule, joined
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.decisions import Watch, watching
@@ -28,25 +26,12 @@ def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> C
     if rule.provider is not None:
         inner = rule.provider.make(scope, rule.args, rule.parsed)
     else:
-        children = rule.children if loud or watching(scope) is not None else _joined(rule)
+        children = rule.children if loud or watching(scope) is not None else rule.runs or joined(rule)
         inner = _container(rule.op, [compile_rule(child, scope, loud, rule.op) for child in children])
     if rule.negate or loud or rule.methods != -1:
         inner = _wrapped(rule, inner, loud, GRANTED if parent == "and" else NEUTRAL)
     watch = watching(scope)
     return inner if watch is None else _told(rule, inner, watch)
-
-
-def _joined(container: Rule) -> list[Rule]:
-    """The rules of a container, neighbours that can be asked as one made one: of ten thousand Require ip lines a single look into a sorted list."""
-    out: list[Rule] = []
-    for _, run in groupby(container.children, key=lambda rule: (rule.negate, rule.methods, rule.provider)):
-        rules = list(run)
-        join = rules[0].provider.joined if rules[0].provider is not None else None
-        if join is None or len(rules) == 1 or rules[0].negate != (container.op == "and"):
-            out += rules
-        else:
-            out.append(replace(rules[0], parsed=join([rule.parsed for rule in rules])))
-    return out
 
 
 def _told(rule: Rule, check: Check, watch: Watch) -> Check:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from sys import intern
 from typing import Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
@@ -11,7 +13,7 @@ from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.auth_api import AuthzProvider, Check, state_of, under, without_behaviour
 from whimbrel.modules.mod_authz_core.providers import refuse
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
+from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule, join_ahead
 from whimbrel.modules.setters import global_only, set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Finished, Scope
@@ -71,7 +73,7 @@ def require(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
     provider = find_provider(cmd, name)
     parsed = provider.parse(cmd, rest) if provider.parse is not None else None
     section = _section(record)
-    rule = Rule(name, rest, provider, parsed, negate, cmd.methods, place=cmd.place)
+    rule = Rule(intern(name), rest, provider, parsed, negate, cmd.methods, place=cmd.place)
     if negate and section.op == "or":
         raise ConfigError(f"negative {cmd.name} directive has no effect in {section} directive")
     section.add(rule)
@@ -162,6 +164,13 @@ def check_trees(finished: Finished) -> None:
             raise StartError(f"AH01624: {bad} directive contains only negative authorization directives", "AH00014: Configuration check failed")
 
 
+def join_trees(finished: Finished) -> None:
+    """Prepare the trees for being asked, in the process whose memory all that ask will share."""
+    for record in next(iter(finished.servers())).conf(AuthzCoreServer).records:
+        if isinstance(record.section, Rule):
+            join_ahead(record.section)
+
+
 def _only_negative(section: Rule) -> Rule | None:
     """The innermost container without a positive rule, if there is one."""
     flat: list[Rule] = []
@@ -175,7 +184,7 @@ def _only_negative(section: Rule) -> Rule | None:
     return section if all(child.negate for child in section.children) else None
 
 
-def _unwrapped(section: Rule, child: Rule) -> list[Rule]:
+def _unwrapped(section: Rule, child: Rule) -> Sequence[Rule]:
     """What a negated container of the other operator holds, each rule negated (De Morgan), in its place; anything else as it is."""
     if child.provider is not None or not child.negate or child.op == section.op:
         return [child]
