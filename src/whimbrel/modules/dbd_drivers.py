@@ -207,3 +207,5 @@ def _one_line(problem: Exception) -> str:
 
 
 DRIVERS: Final[dict[str, Callable[[Query], Result]]] = {"sqlite3": ask_sqlite, "pgsql": ask_pgsql, "mysql": ask_mysql}
+# What they import, and behind the scenes of a connection over a network.
+LIBRARIES: Final = {"sqlite3": ("sqlite3",), "pgsql": ("psycopg", "encodings.idna"), "mysql": ("pymysql", "encodings.idna")}

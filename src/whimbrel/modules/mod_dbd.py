@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
-from whimbrel.modules.dbd_drivers import DRIVERS, DatabaseError, Query, Result, missing_package
+from whimbrel.modules.dbd_drivers import DRIVERS, LIBRARIES, DatabaseError, Query, Result, missing_package
 from whimbrel.modules.setters import set_flag, set_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.module import Finished, Module, Provider
 from whimbrel.registry.settings import UNSET, overlaid, setting
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ async def prepared(r: Request, label: str, *values: str) -> Result:
 def environment_name(prefix: str, column: str) -> str:
     """The variable that a column goes into."""
     return prefix + re.sub(r"[^A-Z0-9]", "_", column.upper())
+
+
+def libraries(configuration: Finished) -> set[str]:
+    """What the drivers of all servers import."""
+    return {name for server in configuration.servers() for name in LIBRARIES.get(server.conf(DbdServer).driver, ())}
 
 
 # directives ---------------------------------------------------------------------------------------
@@ -104,5 +109,5 @@ MODULE = Module(
         _number("DBDMax", "Maximum number of connections"),
         _number("DBDExptime", "Keepalive time for idle connections"),
     ),
-    providers=(Provider("dbd", "ask", ask),),
+    providers=(Provider("dbd", "ask", ask), Provider("libraries", "dbd", libraries)),
 )

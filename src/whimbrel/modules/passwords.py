@@ -10,14 +10,11 @@ import base64
 import hashlib
 import hmac
 import re
-from functools import lru_cache
-from typing import Any
 
 from whimbrel.octets import raw
 
 _BCRYPT = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}", re.ASCII)
 _BCRYPT_USES = 72  # bytes of a password
-_CRYPT_DATA = 1 << 17  # more than any struct crypt_data
 
 
 def is_cheap(stored: str) -> bool:
@@ -56,35 +53,6 @@ def _bcrypt(password: str, stored: str) -> bool:
 
 
 def _crypt(password: str, stored: str) -> bool:
-    library = _system_crypt()
-    if library is None:
-        return _crypt_without_library(password, stored)
-    import ctypes
+    from whimbrel.modules.system_crypt import verify
 
-    made: bytes | None = library(raw(password), raw(stored), ctypes.create_string_buffer(_CRYPT_DATA))
-    return made is not None and hmac.compare_digest(made, raw(stored))
-
-
-@lru_cache(maxsize=1)
-def _system_crypt() -> Any:
-    """crypt_r of the C library, or None where there is none."""
-    import ctypes
-    import ctypes.util
-
-    try:
-        found: Any = ctypes.CDLL(ctypes.util.find_library("crypt") or "libcrypt.so.1").crypt_r
-    except (OSError, AttributeError):
-        return None
-    found.restype = ctypes.c_char_p
-    found.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
-    return found
-
-
-def _crypt_without_library(password: str, stored: str) -> bool:
-    from passlib.context import CryptContext
-
-    known = CryptContext(schemes=["sha512_crypt", "sha256_crypt", "md5_crypt", "des_crypt"])
-    try:
-        return bool(known.verify(raw(password), stored))
-    except (ValueError, TypeError):
-        return False
+    return verify(password, stored)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 def serve(master: Master) -> int:
     """Serve until told to end; HUP and USR1 begin again with the configuration as it is then.  The exit status."""
     signal.set_wakeup_fd(-1)
-    privileges.import_everything()
     privileges.drop(master.generation.spec)
     while True:
         reason = Worker(master.generation, 0).run()

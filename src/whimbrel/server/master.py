@@ -13,7 +13,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from importlib import import_module
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
@@ -30,12 +29,12 @@ from whimbrel.request.log import enabled
 from whimbrel.server import alone, pidfile, privileges, sockets, systemd
 from whimbrel.server.children import SIGNALS, Children, FatalChild, drain
 from whimbrel.server.generation import Generation
+from whimbrel.server.imports import import_everything
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
 from whimbrel.server.scoreboard import Board, Life
 from whimbrel.server.words import cause
 
-_HTTP2 = "whimbrel.server.http2"
 _URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)
 
 
@@ -185,13 +184,7 @@ class Master:
 
     def _import(self) -> None:
         """Read all that workers may want to read later: they may be in a chroot, out of descriptors, or without the right to."""
-        for module in self.generation.configuration.modules.modules:
-            for hook in module.hooks:
-                import_module(hook.make.__module__)
-        spared = "" if self.generation.configuration.loaded("http2_module") else _HTTP2
-        if not spared:
-            import_module(_HTTP2)
-        privileges.import_everything(self._imported, spared=spared)
+        import_everything(self.generation.configuration, self._imported)
         source_of("core", "", "")
 
     def _settle(self) -> None:

@@ -1,17 +1,11 @@
-"""User and Group: workers give up root before the first byte from a client.
-
-The package may lie in a folder which that user can't read, so everything that a worker may import later is imported before: see `worker_imports`.
-"""
+"""User and Group: workers give up root before the first byte from a client.  What they may import later is imported before: see `imports`."""
 
 from __future__ import annotations
 
 import grp
 import os
 import pwd
-import re
 import resource
-import sys
-from importlib import import_module
 from typing import Final
 
 from whimbrel.config.model import ServerSpec
@@ -20,66 +14,7 @@ from whimbrel.errors import StartError
 from whimbrel.octets import raw, to_system
 from whimbrel.server.words import coded
 
-# What the standard library and the libraries import only when it is used.
-worker_imports: Final = (
-    "asyncio", "base64", "bisect", "calendar", "concurrent.futures.thread", "encodings.idna", "encodings.latin_1", "encodings.utf_8", "errno",
-    "fnmatch", "hashlib", "hmac", "html", "ipaddress", "json", "secrets", "select", "shlex", "signal", "socket", "stat", "stringprep", "struct",
-    "syslog", "tempfile", "threading", "traceback", "urllib.parse", "uvloop", "zlib",
-)
 DESCRIPTORS: Final = 65536
-_LATE: Final = re.compile(r"^[ \t]+(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([^\n#]+))", re.MULTILINE)
-_FOR_TYPES: Final = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
-_NAMES: Final = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?")
-_MODULES: Final = re.compile(r"([\w.]+)(?:[ \t]+as[ \t]+\w+)?")
-# What the libraries that a module of ours uses import behind the scenes.
-imports_of: Final = {
-    "whimbrel.modules.passwords": (
-        "bcrypt", "ctypes.util", "passlib.context", "passlib.handlers.des_crypt", "passlib.handlers.md5_crypt", "passlib.handlers.sha2_crypt",
-        "passlib.hash"),
-}
-
-
-def import_everything(done: set[str] | None = None, *, spared: str = "") -> None:
-    """Import what a worker may need: the names above, and whatever a function of a loaded module of ours imports when it is called.
-
-    *done* are modules that were looked at before; it grows.  *spared* is a module that nothing will ask for.
-    """
-    for name in worker_imports:
-        import_module(name)
-    done = set() if done is None else done
-    while fresh := {name for name in sys.modules if name.startswith("whimbrel.")} - done:
-        done |= fresh
-        for module in fresh:
-            for name in (*imports_of.get(module, ()), *sorted(late_imports(module))):
-                package, _, last = name.rpartition(".")
-                if (spared and spared in (name, package)) or (package in sys.modules and hasattr(sys.modules[package], last)):
-                    continue
-                try:
-                    import_module(name)
-                except ImportError:
-                    continue  # a library that need not be there, or an attribute that is no module
-
-
-def late_imports(module: str) -> set[str]:
-    """The modules that functions of *module* import, as its source says; a name after ``import`` may be one, too."""
-    source = _source(module)
-    found: set[str] = set()
-    for package, names, plain in _LATE.findall(_FOR_TYPES.sub("", source)) if source else ():
-        if package:
-            found.add(package)
-            found.update(f"{package}.{name}" for name in _NAMES.findall(names))
-        else:
-            found.update(_MODULES.findall(plain))
-    return found
-
-
-def _source(module: str) -> str:
-    """The text of a module's file, "" where there is none."""
-    try:
-        with open(sys.modules[module].__file__ or "", encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def raise_limits() -> None:

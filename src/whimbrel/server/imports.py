@@ -1,0 +1,88 @@
+"""What a worker may import later is imported before it is forked: it may be in a chroot, out of descriptors, or without the right to read the files.
+
+Functions import what start-up can do without.  `LATER` repeats for each module what its functions import in a worker, so that a server need not
+read its own text to know (a test compares it with the code).  What depends on settings, such as a database's driver, a module's provider of the
+group `LIBRARIES` tells.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Final
+
+from whimbrel.config.configuration import Configuration
+
+LIBRARIES: Final = "libraries"  # providers: a function of the configuration that gives the names of what it makes workers import
+_PACKAGE: Final = "whimbrel"
+# What the standard library and uvloop import only when it is used.
+BEHIND_THE_SCENES: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodings.utf_8")
+# By module, what its functions import and the server has not, and what libraries import behind the scenes; names of ours begin with a dot.
+LATER: Final[dict[str, str]] = {
+    "config.addresses": "ipaddress",
+    "config.unbuilt": ".expr.parser",
+    "expr.compile": ".expr.compiler .expr.parser",
+    "http.dates": "calendar",
+    "modules.auth_files": "hashlib .modules.passwords",
+    "modules.core.etag": "hashlib",
+    "modules.core.filters": ".modules.client_names",
+    "modules.core.handler": "hashlib",
+    "modules.mod_auth_basic": "hashlib",
+    "modules.mod_cgi": ".modules.cgi_script",
+    "modules.mod_cgid": ".modules.cgi_script",
+    "modules.mod_include": ".modules.mod_include.document .modules.mod_include.page .modules.core.handler",
+    "modules.mod_include.including": ".modules.cgi_program .modules.mod_cgid",
+    "modules.mod_include.page": ".modules.mod_include.elements",
+    "modules.mod_mime": ".modules.core.filters",
+    "modules.mod_rewrite.maps": ".modules.dbd_drivers",
+    "modules.mod_session_crypto": ".modules.session_cipher",
+    "modules.mod_status": ".modules.mod_status.json_face .modules.mod_status.page .modules.mod_status.state",
+    "modules.passwords": "bcrypt passlib.hash passlib.handlers.md5_crypt .modules.system_crypt",
+    "modules.session_cipher":
+        "cryptography.hazmat.primitives.ciphers cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
+        "cryptography.hazmat.decrepit.ciphers.algorithms",
+    "regex": "pcre2",
+    "server.logs": "syslog",
+    "server.protocol": ".server.http2",
+    "server.proxy_header": ".server.dump",
+}
+
+
+def import_everything(configuration: Configuration, done: set[str] | None = None) -> None:
+    """Import what a worker may need under *configuration*.
+
+    *done* are modules that were looked at before; it grows.
+    """
+    for name in BEHIND_THE_SCENES:
+        import_module(name)
+    for module in configuration.modules.modules:
+        for hook in module.hooks:
+            import_module(hook.make.__module__)
+    for ask in configuration.modules.providers(LIBRARIES).values():
+        for name in ask(configuration):
+            _import(name)
+    _follow(set() if done is None else done, _spared(configuration))
+
+
+def _spared(configuration: Configuration) -> frozenset[str]:
+    """What no request will ask for."""
+    return frozenset() if configuration.loaded("http2_module") else frozenset({".server.http2"})
+
+
+def _follow(done: set[str], spared: frozenset[str]) -> None:
+    """Import what the functions of all loaded modules of ours import, and those of what came with it."""
+    while fresh := {name for name in sys.modules if name.startswith(_PACKAGE)} - done:
+        done |= fresh
+        for module in fresh:
+            for name in LATER.get(module.removeprefix(f"{_PACKAGE}."), "").split():
+                if name not in spared:
+                    _import(name)
+
+
+def _import(name: str) -> None:
+    try:
+        import_module(name, _PACKAGE)
+    except ImportError:
+        if name.startswith("."):
+            raise
+        # a library that need not be there
