@@ -80,7 +80,7 @@ CASES = (
     Case("10k-hosts", "/1k.html", length=1024, site="hosts", headers={"Host": "h9999.example.org"}, grows="hosts"),
     Case("1k-sections", "/1k.html", length=1024, site="sections", servers=HTTPD),
     Case("1k-rules", "/old999.html", length=1024, site="rules", servers=HTTPD, grows="rules"),
-    Case("1k-redirects", "/gone999.html", status=301, site="rules", servers=HTTPD, grows="rules"),
+    Case("1k-redirects", "/gone999.html", status=301, site="redirects", servers=HTTPD, grows="rules"),
     Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD, half=True),
 )
 BY_NAME = {case.name: case for case in CASES}

@@ -39,10 +39,14 @@ def _hosts(root: Path) -> str:
     return "".join(host.format(n, root) for n in range(MANY))
 
 
+def _redirects(_root: Path) -> str:
+    """A thousand rules, all of which a request for the last page goes through."""
+    return "RewriteEngine On\n" + "".join(f"RewriteRule ^/gone{n}\\.html$ /1k.html [R=301,L]\n" for n in range(THOUSAND))
+
+
 def _rules(_root: Path) -> str:
-    redirects = "".join(f"RewriteRule ^/gone{n}\\.html$ /1k.html [R=301,L]\n" for n in range(THOUSAND // 2, THOUSAND))
-    files = "".join(f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(THOUSAND // 2, THOUSAND))
-    return f"RewriteEngine On\n{redirects}{files}"
+    """The same with files in the place of redirects."""
+    return "RewriteEngine On\n" + "".join(f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(THOUSAND))
 
 
 SITES = {
@@ -71,6 +75,7 @@ SITES = {
     "sections": Site((), lambda root: "".join(f"<Location /part{n}>\n    AddType text/plain .x{n}\n</Location>\n" for n in range(THOUSAND)),
                      big=True),
     "rules": Site(("rewrite",), _rules, big=True),
+    "redirects": Site(("rewrite",), _redirects, big=True),
     # mod_cgi for both: the scripts that mod_cgid starts are nobody's children, their CPU time is in no account
     "cgi": Site(("alias", "cgi"), lambda root: f'''ScriptAlias /cgi/ "{root}/cgi/"
 <Directory "{root}/cgi">

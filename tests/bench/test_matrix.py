@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
-from bench.documents import ALL, CASES, HTTPD, TO_COME
+import pytest
+from bench.documents import ALL, BY_NAME, CASES, HTTPD, TO_COME
 from bench.h2load import Times
 from bench.load import Sample
 from bench.matrix import Plan, kinds, paced, rates
@@ -22,6 +24,14 @@ def test_every_case_has_its_site_and_is_asked_of_apache() -> None:
     assert {case.site for case in CASES} <= set(SITES)
     assert all(set(HTTPD) <= set(case.servers) for case in CASES)
     assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("name", ["1k-rules", "1k-redirects"])
+def test_the_rule_that_applies_is_the_last_of_a_thousand(name: str) -> None:
+    case = BY_NAME[name]
+    rules = [line.split()[1] for line in SITES[case.site].httpd(Path("/root")).splitlines() if line.startswith("RewriteRule ")]
+    assert len(rules) == 1000
+    assert [number for number, rule in enumerate(rules, 1) if re.search(rule, case.path)] == [1000]
 
 
 def test_rows_that_are_to_come_have_no_module_so_far() -> None:
