@@ -77,10 +77,6 @@ def set_fallback(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
     conf.fallback = None if args[0].lower() == "disabled" else args[0]
 
 
-def _with_query(name: str, r: Any) -> str:
-    return name if r.args is None else f"{name}?{r.args}"
-
-
 def _serves(sub: Any) -> bool:
     """Whether the sub-request found something that may stand for the folder: a file, not just an address with path information."""
     return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.info))
@@ -97,7 +93,7 @@ def _take_over(r: Any, sub: Any) -> Answer:
 
 def _make_fallback(conf: DirSettings) -> Any:
     async def fall_back(r: Any) -> Answer:
-        sub = await r.engine.lookup_uri(r, _with_query(conf.fallback or "", r))
+        sub = await r.engine.lookup_uri(r, conf.fallback or "", with_query=True)
         if _serves(sub):
             r.engine.fast_redirect(sub, r)
             return OK
@@ -128,7 +124,7 @@ def _make_index(conf: DirSettings) -> Any:
         """Try the names in order; the first file becomes the answer, the first redirect or the last refusal is passed on."""
         failure = 0
         for at, name in enumerate(names):
-            sub = await r.engine.lookup_uri(r, _with_query(name, r))
+            sub = await r.engine.lookup_uri(r, name, with_query=True)
             if _serves(sub):
                 if conf.redirect:
                     r.headers_out.set("Location", r.engine.construct_url(r, sub.uri))

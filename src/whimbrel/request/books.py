@@ -1,7 +1,7 @@
 """Where kept answers are found, on two levels: by the exact bytes of a head, and behind that by its request line and the fields that mattered.
 
 Which fields mattered is what was asked of the request's fields while the answer was made (http/asked.py): clients that differ in others, as real ones
-do with every cookie, find the same answer.
+do with every cookie, find the same answer.  So does every query where nobody asked for it (`Request.args`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from whimbrel.http.head import Head, HeadLimits
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.kept import Kept, moves_unseen
-from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Key, Near, RawHead, Told
+from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, FieldSet, Key, Near, RawHead, Told, without_query
 from whimbrel.request.record import Connection, Request
 
 MAX_BODY: Final = 512 * 1024
@@ -58,11 +58,13 @@ class KeptAnswers:
             return
         if r.files.moving and any(w.tells_fields for w in writers):
             return
+        writers, files = tuple(w for w in writers if w.applies(r)), r.files
+        files.query = files.query or r.prev is not None or r.remade is not None or not plain(head)
         body = b"".join(part for part in answer.parts if isinstance(part, bytes))
         if len(body) > MAX_BODY:
             return
         file = next((part for part in answer.parts if isinstance(part, FilePart)), None)
-        kept, connection = Kept(answer, head, body, tuple(w for w in writers if w.applies(r)), file), r.connection
+        kept, connection = Kept(answer, head, body, writers, file), r.connection
         if kept.weight <= MAX_WEIGHT:
             bare = RawHead(head.raw)
             self.book(connection.local_ip, connection.local_port).put(kept, head, bare, r.headers_in, told)
@@ -118,14 +120,17 @@ class Book:
         if len(raw) > limits.plain:
             return NOTHING
         lines = raw.split(b"\r\n")
-        fields = self._lines.get(lines[0])
+        bare = lines[0]
+        if b"?" in bare:
+            bare = without_query(bare)
+        fields = self._lines.get(bare)
         if fields is None or 0 < limits.fields < len(lines) - 3 - spare:
             return NOTHING
-        sorted_lines = fields.sort(lines, connection.client_ip)
+        sorted_lines = fields.sort(lines, bare, connection.client_ip)
         if sorted_lines is None:
             return NOTHING
         key, told = sorted_lines
-        self.near = (fields.latest, key) if fields.latest else None
+        self.near = (fields.latest, key) if fields.latest or (bare is not lines[0] and not fields.by_query) else None
         kept = self._young.get(key)
         if kept is None:
             kept = self._old.get(key)
@@ -164,8 +169,8 @@ class Book:
         if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) > MAX_FIELDS or not plain(head):
             return None
         lines = bare.raw.split(b"\r\n")
-        line = lines[0]
-        names = frozenset({*asked.asked, BY_CLIENT} if kept.client is not None else asked.asked)
+        line = without_query(lines[0])
+        names = frozenset(asked.asked).union((BY_CLIENT,) if kept.client is not None else (), () if kept.any_query else (BY_QUERY,))
         known = self._lines.get(line)
         if known is None or not names <= known.names or not told <= known.told:
             if known is not None:
@@ -178,7 +183,7 @@ class Book:
             if len(self._lines) >= MAX_LINES:
                 self._lines.clear()
             self._lines[line] = known
-        found = known.sort(lines, kept.request.connection.client_ip)
+        found = known.sort(lines, line, kept.request.connection.client_ip)
         return None if found is None else found[0]
 
     def _put(self, key: Key, kept: Kept) -> None:

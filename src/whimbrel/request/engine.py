@@ -148,7 +148,7 @@ class Engine:
         fields: Any = first.headers_in
         head, files = first.head, r.files
         again = not files.outside and head is not None and head.raw and self._comes_again(first)
-        asked = set(fields.asked) if again and fields.__class__ is AskedHeaders else None
+        asked, query = set(fields.asked) if again and fields.__class__ is AskedHeaders else None, files.query
         if first.body_in.trailers is not None:
             _merge_trailers(first)
         for fn, _waits in first.plan.log_transaction.hooks:
@@ -156,16 +156,18 @@ class Engine:
         if again and not files.outside:
             if asked is not None:
                 fields.asked = asked  # what only the log wanted to know did not make the answer
+            files.query = query
             self.kept.offer(head, answer, *self._log_writers(first.server))
 
     def _comes_again(self, r: Request) -> bool:
-        """Whether the answer to *r* may be asked for again: one with a query, or an error, has to be asked for a second time to be thought so.
+        """Whether the answer to *r* may be asked for again.
 
-        Most of those that never come again are of these kinds, and to keep an answer costs more than a tenth of making it.
+        One that depends on its query, or an error, has to be asked for a second time to be thought so: most of those that never come again are of
+        these kinds, and to keep an answer costs more than a tenth of making it.
         """
-        if r.args is None and r.status == 200:
+        if r.status == 200 and (r.unasked_args is None or not r.files.query):
             return True
-        mark = hash(r.the_request)
+        mark = hash(r.unasked_line if r.files.query else (r.uri, r.hostname))
         if mark in self._asked_once:
             return True
         if len(self._asked_once) >= MOST_MARKS:
@@ -200,9 +202,9 @@ class Engine:
         return found
 
     # sub-requests and redirects -------------------------------------------------------------------------------------------------------------------
-    async def lookup_uri(self, r: Request, target: str, method: str = "GET") -> Request:
+    async def lookup_uri(self, r: Request, target: str, method: str = "GET", *, with_query: bool = False) -> Request:
         """See redirect.lookup_uri."""
-        return await redirect.lookup_uri(r, target, method)
+        return await redirect.lookup_uri(r, target, method, with_query=with_query)
 
     async def lookup_file(self, r: Request, path: str) -> Request:
         """See redirect.lookup_file."""

@@ -6,6 +6,7 @@ request, and the error-log lines to repeat.  Where it is found: request/books.py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,31 +31,52 @@ BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error
 NOTE: Final = 300
 EVENT: Final = 400
 MAX_RECENT: Final = 256
+_SHOWN_AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch  # a request line in an access log
+
+
+Fill = Callable[[Any], bytes]
+Around = tuple[tuple[Fill, Fill | None], ...]
 
 
 class KeptView:
-    """What the dynamic items of an access-log line may ask of a kept answer's request: *head* and *headers_in* are those of the present one."""
+    """What the dynamic items of an access-log line may ask of a kept answer's request.
 
-    __slots__ = ("bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
+    *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
+    """
+
+    __slots__ = ("any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
 
     def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
         self.request, self.connection, self.time = kept.request, connection, time
         self.head: Head | RawHead = kept.head if head is None else head
         self.headers_in = self.head.headers
         self.bytes_sent, self.head_bytes = kept.size, kept.head_size
-        self.prev = None
+        self.prev, self.any_query = None, kept.any_query
         self.log_id = ""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.request, name)
+
+    @property
+    def the_request(self) -> str | None:
+        """See Request."""
+        return self.head.line if self.any_query else self.request.unasked_line
+
+    @property
+    def args(self) -> str | None:
+        """See Request."""
+        if not self.any_query:
+            return self.request.unasked_args
+        _path, mark, query = (self.head.line or "").partition("?")
+        return query.rpartition(" ")[0] if mark else None
 
 
 class Kept:
     """One kept answer.
 
     *client* is the only address it holds for, None for all; *limit* the number of earlier requests on a connection from which on it does not
-    hold (its head says that the connection stays open).  *steady*: within one second all its uses by one client have the same log lines, those
-    whose heads are *head* to the byte.
+    hold (its head says that the connection stays open).  *any_query*: it holds whatever the query of the request's target is.  *steady*: within
+    one second all its uses by one client have the same log lines, those whose heads are *head* to the byte.
 
     *logs* are the access logs that tell of it, until its first use makes *writers* of them.
 
@@ -68,9 +90,9 @@ class Kept:
     """
 
     __slots__ = (
-        "adders", "adds", "after", "before", "body", "checked", "client", "chunked", "close", "data", "date", "events", "file", "head", "head_size",
-        "hot", "limit", "line_client", "line_second", "lines", "logs", "moved", "moving", "notes", "payload", "recent", "recent_second", "remade",
-        "request", "size", "slot", "stamp", "steady", "turn", "weight", "writers",
+        "adders", "adds", "after", "any_query", "around", "before", "body", "checked", "client", "chunked", "close", "data", "date", "events", "file",
+        "head", "head_size", "hot", "limit", "line_client", "line_second", "lines", "logs", "moved", "moving", "notes", "payload", "pieces", "recent",
+        "recent_second", "remade", "request", "size", "slot", "stamp", "steady", "turn", "weight", "writers",
     )
 
     def __init__(
@@ -90,6 +112,7 @@ class Kept:
         self.slot = _slot(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
         self.close = answer.close
         self.client = r.connection.client_ip if r.files.client else None
+        self.any_query = not r.files.query
         self.limit = (r.server_conf(CoreServer).max_keep_alive if not answer.close else 0) or 1 << 60
         self.notes: tuple[Note, ...] = r.files.lasting()
         self.logs: tuple[Any, ...] | None = logs
@@ -103,6 +126,8 @@ class Kept:
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.recent: dict[tuple[Told, str], tuple[bytes, ...]] = {}
+        self.around: Around | None = None
+        self.pieces: dict[tuple[Told, str], tuple[tuple[bytes, bytes | None], ...]] = {}
         self.recent_second = 0
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
@@ -135,9 +160,11 @@ class Kept:
 
     def _prepare(self, logs: tuple[Any, ...]) -> None:
         """Before the first use: make the writers of access-log lines, which most answers to questions that never come again need not have."""
-        made = [(log.sink, *log.frozen(self.request)) for log in logs]
-        self.writers = tuple((sink, line) for sink, line, _steady in made)
-        self.steady = self.steady and all(steady for _sink, _line, steady in made)
+        made = [log.frozen(self.request, any_query=self.any_query) for log in logs]
+        self.writers = tuple([(log.sink, one.fill) for log, one in zip(logs, made, strict=True)])
+        self.steady = self.steady and all(one.steady for one in made)
+        if self.any_query and all(one.around is not None for one in made):
+            self.around = tuple([one.around for one in made])
         self.logs = None
 
     def _framed(self, body: bytes) -> bytes:
@@ -192,7 +219,7 @@ class Kept:
         made = object.__new__(Kept)
         for name in Kept.__slots__:
             setattr(made, name, getattr(self, name))
-        made.head, made.turn, made.hot, made.line_second, made.recent = head, -2, -2, 0, {}
+        made.head, made.turn, made.hot, made.line_second, made.recent, made.pieces = head, -2, -2, 0, {}, {}
         return made
 
     def lines_for(self, head: bytes, told: Told, connection: Connection, now: float) -> tuple[bytes, ...]:
@@ -202,13 +229,26 @@ class Kept:
         """
         second = int(now)
         if second != self.recent_second or len(self.recent) >= MAX_RECENT:
-            self.recent, self.recent_second = {}, second
+            self.recent, self.pieces, self.recent_second = {}, {}, second
         key = (told, connection.client_ip)
         found = self.recent.get(key)
         if found is None:
+            if self.around is not None and told and b"?" in told[0] and head.startswith(told[0]) and _SHOWN_AS_IT_IS(told[0]) is not None:
+                return self._lines_around(self.around, head, told, connection, now)
             view = KeptView(self, connection, now, RawHead(head, told))
             found = self.recent[key] = tuple([line(view) for _sink, line in self.writers])
         return found
+
+    def _lines_around(self, around: Around, head: bytes, told: Told, connection: Connection, now: float) -> tuple[bytes, ...]:
+        """`lines_for` where the request line, the first of *told*, is put into what is the same for others."""
+        shown, key = told[0], (told[1:], connection.client_ip)
+        found = self.pieces.get(key)
+        if found is None:
+            if len(self.pieces) >= MAX_RECENT:
+                self.pieces = {}
+            view = KeptView(self, connection, now, RawHead(head))
+            found = self.pieces[key] = tuple([(before(view), None if behind is None else behind(view)) for before, behind in around])
+        return tuple([before if behind is None else before + shown + behind for before, behind in found])
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """The access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""

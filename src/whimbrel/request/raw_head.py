@@ -11,7 +11,10 @@ from typing import Final
 
 from whimbrel.octets import text
 
-BY_CLIENT: Final = "\x7fclient"  # in the place of a field name: the answer is for one client's address
+# In the place of a field name: the answer is for one client's address, for one query; a log tells the request line.
+BY_CLIENT: Final = "\x7fclient"
+BY_QUERY: Final = "\x7fquery"
+REQUEST_LINE: Final = "\x7fline"
 ALWAYS: Final = frozenset((
     "host", "connection", "content-length", "transfer-encoding", "expect", "upgrade", "http2-settings", "range", "request-range",
 ))
@@ -19,6 +22,9 @@ MAX_KNOWN: Final = 2048
 MATTERS: Final = 1  # what a line is worth: it decides about the answer
 TOLD: Final = 2     # it is told in an access log
 _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[\t -~\x80-\xff]*")
+_QUERY: Final = re.compile(rb"[!\"$-~\x80-\xff]*").fullmatch
+# A request line with a query: that of HTTP/1, and the one of HTTP/2 (see http2.raw_head).
+_QUERIED: Final = re.compile(rb"((?:\0[01] )?[A-Z]+ (?:https? )?/[^? ]*)\?[!\"$-~\x80-\xff]*( [^?]*)").fullmatch
 _VALUE: Final = re.compile(rb"[\t -~\x80-\xff]*").fullmatch
 
 Key = tuple[bytes | str, ...]
@@ -36,6 +42,20 @@ class RawHead:
     def __init__(self, raw: bytes, logged: Told = ()) -> None:
         self.raw, self.logged = raw, logged
         self._low = b""
+
+    @property
+    def line(self) -> str:
+        """The request line as the access log shows it."""
+        line = text(self.raw[:self.raw.index(b"\r\n")])
+        if line[0] != "\0":
+            return line
+        _push, method, _scheme, target, _authority, protocol = line.split(" ")
+        return f"{method} {target} {protocol}"
+
+    @property
+    def url(self) -> None:
+        """None: the target is a plain path."""
+        return None
 
     @property
     def headers(self) -> RawHead:
@@ -58,50 +78,65 @@ class RawHead:
 
 
 class Near:
-    """A head but for one value that decides about nothing and is told nowhere: whatever stands there, it is found under *key*.
+    """A head but for one value that decides about nothing: whatever stands there, it is found under *key*.
 
-    *start* are its bytes up to the colon of that field, *rest* those from the end of its line.
+    That is a field's value which is told nowhere, or the query.  *start* are the bytes before it, *rest* those behind; *told* are the lines for the
+    access logs, without the request line where *queried* says that this goes first.
     """
 
-    __slots__ = ("at", "behind", "key", "most", "rest", "start", "told")
+    __slots__ = ("_good", "at", "behind", "key", "most", "queried", "rest", "start", "told")
 
     def __init__(self, raw: bytes, line: bytes, key: Key, told: Told, most: int) -> None:
-        """*line* stands in the head *raw*, whose like have at most *most* bytes."""
-        begin = raw.index(b"\r\n%b\r\n" % line) + 2
-        self.start, self.rest = raw[:begin + line.index(b":") + 1], raw[begin + len(line):]
+        """*line* stands in the head *raw*, whose like have at most *most* bytes; b"": it is the query that may differ."""
+        if line:
+            begin = raw.index(b"\r\n%b\r\n" % line) + 2
+            self.start, self.rest, self._good = raw[:begin + line.index(b":") + 1], raw[begin + len(line):], _VALUE
+        else:
+            mark = raw.index(b"?") + 1
+            self.start, self.rest, self._good = raw[:mark], raw[raw.index(b" ", mark):], _QUERY
         self.at, self.behind, self.most = len(self.start), len(self.rest), most
-        self.key, self.told = key, told
+        self.queried = not line and told[:1] == (raw[:raw.index(b"\r\n")],)
+        self.key, self.told = key, told[1:] if self.queried else told
 
     def fits(self, raw: bytes) -> bool:
         """Whether *raw* is such a head."""
         end = len(raw) - self.behind
         return (self.at <= end and raw.startswith(self.start) and raw.endswith(self.rest) and end + self.behind <= self.most
-                and _VALUE(raw, self.at, end) is not None)
+                and self._good(raw, self.at, end) is not None)
+
+
+def without_query(line: bytes) -> bytes:
+    """A request line without its query; the line itself where it has none, or may not be one that can be found again."""
+    found = _QUERIED(line) if b"?" in line else None
+    return line if found is None else found[1] + found[2]
 
 
 class FieldSet:
-    """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` maybe among them; *told*: those in access logs.
+    """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` and `BY_QUERY` maybe among them; *told*: those in
+    access logs, `REQUEST_LINE` maybe among them.
 
     *latest* is a line that `sort` has just met for the first time and that is worth nothing, b"" where there was none.
     """
 
-    __slots__ = ("_idle", "_known", "_told", "_wanted", "by_client", "latest", "names", "told")
+    __slots__ = ("_idle", "_known", "_told", "_wanted", "by_client", "by_query", "latest", "line_told", "names", "told")
 
     def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset()) -> None:
         self.names, self.told = names, told
-        self.by_client = BY_CLIENT in names
+        self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
+        self.line_told = REQUEST_LINE in told and not self.by_query
         self._wanted = frozenset(name.encode("latin-1") for name in names | ALWAYS)
         self._told = frozenset(name.encode("latin-1") for name in told)
         self._idle: set[bytes] = set()        # well-formed lines that are worth nothing: most of those that clients send
         self._known: dict[bytes, int] = {}    # what the others are worth
         self.latest = b""
 
-    def sort(self, lines: list[bytes], client: str) -> tuple[Key, Told] | None:
+    def sort(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, Told] | None:
         """Under which an answer to the head with these *lines* (the last two are empty) is kept, and which of them are told in access logs.
 
-        None for a head that has to be read.
+        *bare* is the first one `without_query`.  None for a head that has to be read.
         """
-        known, idle, key, told, self.latest = self._known, self._idle, [], [], b""
+        known, idle, key, self.latest = self._known, self._idle, [], b""
+        told = [lines[0]] if self.line_told else []
         rest = [line for line in lines if line not in idle]
         for line in rest[1:-2]:
             worth = known.get(line)
@@ -113,7 +148,7 @@ class FieldSet:
                 key.append(line)
             if worth & TOLD:
                 told.append(line)
-        return (rest[0], client if self.by_client else "", *key), tuple(told)
+        return (lines[0] if self.by_query else bare, client if self.by_client else "", *key), tuple(told)
 
     def _look(self, line: bytes) -> int | None:
         found = _LINE.fullmatch(line)

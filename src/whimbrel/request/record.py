@@ -50,13 +50,13 @@ class Request:
     """
 
     __slots__ = (
-        "allowed", "answers", "args", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked",
+        "allowed", "answers", "assbackwards", "auth_type", "body", "body_in", "bytes_sent", "canonical_filename", "chunked",
         "close", "connection", "content_encodings", "content_languages", "content_type", "context", "document_root", "elsewhere", "engine", "env",
         "err_headers_out", "expecting_100", "filename", "files", "handler", "head", "head_bytes", "header_only", "headers_in",
         "headers_out", "hostname", "info", "keepalive_max", "log_id", "log_lines", "main", "method", "method_number", "mtime", "next",
         "no_cache", "no_local_copy", "notes", "output_filters", "path_info", "plan", "port", "prev", "proto", "protocol", "proxy", "remade", "server",
-        "status", "status_line", "stream", "the_request", "time", "unparsed_uri", "uri", "used_path_info", "user", "vlist_validator",
-        "walked",
+        "status", "status_line", "stream", "time", "unasked_args", "unasked_line", "unasked_target", "uri", "used_path_info", "user",
+        "vlist_validator", "walked",
     )
 
     def __init__(
@@ -64,14 +64,14 @@ class Request:
     ) -> None:
         self.engine, self.connection, self.server, self.plan = engine, connection, server, plan
         self.head: Any = None                # the head as it was read (http.head.Head); None for sub-requests and redirects
-        self.the_request: str | None = ""    # the request line; None where it could not be read
+        self.unasked_line: str | None = ""   # the request line; None where it could not be read
         self.method, self.method_number = "GET", 0
         self.header_only = False
         self.allowed = 0                     # mask of methods for the Allow field
         self.protocol, self.proto = "HTTP/1.1", (1, 1)
         self.assbackwards = False            # HTTP/0.9: no head in the answer
-        self.unparsed_uri, self.uri = "", ""
-        self.args: str | None = None
+        self.unasked_target, self.uri = "", ""
+        self.unasked_args: str | None = None
         self.hostname: str | None = None     # from the target or Host, lower case, without port
         self.port = 0                        # the port of the target or Host, 0 for none
         self.proxy = False
@@ -119,6 +119,38 @@ class Request:
         self.log_id = ""                     # given by the first of them
         self.walked: Any = None              # the section walk's own notes
         self.elsewhere: str | None = None    # the path that no <Location> can be about
+
+    # The query, and what it is part of: who asks for one of these makes the answer one for this query alone.  Those who only hand them on, or say why
+    # nothing depends on it, take the `unasked_` ones.
+    @property
+    def args(self) -> str | None:
+        """The query without ``?``, None without one."""
+        self.files.query = True
+        return self.unasked_args
+
+    @args.setter
+    def args(self, query: str | None) -> None:
+        self.unasked_args = query
+
+    @property
+    def unparsed_uri(self) -> str:
+        """The target as sent."""
+        self.files.query = True
+        return self.unasked_target
+
+    @unparsed_uri.setter
+    def unparsed_uri(self, target: str) -> None:
+        self.unasked_target = target
+
+    @property
+    def the_request(self) -> str | None:
+        """The request line; None where it could not be read."""
+        self.files.query = True
+        return self.unasked_line
+
+    @the_request.setter
+    def the_request(self, line: str | None) -> None:
+        self.unasked_line = line
 
     def conf(self, kind: type[C]) -> C:
         """The merged per-directory record of *kind*, defaults filled in."""

@@ -30,7 +30,7 @@ def set_target(r: Request, target: str) -> None:
 def _descendant(r: Request) -> Request:
     """A request that shares connection, server, head and file notes with *r*."""
     new = Request(r.engine, r.connection, r.server, r.engine.world.root(r.server), r.headers_in, r.files)
-    new.the_request, new.method, new.method_number = r.the_request, r.method, r.method_number
+    new.unasked_line, new.method, new.method_number = r.unasked_line, r.method, r.method_number
     new.protocol, new.proto, new.assbackwards = r.protocol, r.proto, r.assbackwards
     new.header_only, new.hostname, new.time = r.header_only, r.hostname, r.time
     new.body_in, new.main, new.log_lines = r.body_in, r.main, r.log_lines
@@ -124,13 +124,21 @@ async def _finished(new: Request) -> Request:
     return new
 
 
-async def lookup_uri(r: Request, target: str, method: str = "GET") -> Request:
-    """The sub-request for the URL *target*, relative ones taken from the request's own folder (ap_sub_req_method_uri)."""
+async def lookup_uri(r: Request, target: str, method: str = "GET", *, with_query: bool = False) -> Request:
+    """The sub-request for the URL *target*, relative ones taken from the request's own folder (ap_sub_req_method_uri).
+
+    *with_query*: the request's query stands behind it.
+    """
     new = _child(r, method)
     if not target.startswith("/"):
         folder = escape_uri(r.uri.rpartition("/")[0])
         target = f"{folder}/{target}"
     set_target(new, target)
+    if with_query and r.unasked_args is not None:
+        if "?" in target or "#" in target or target[:1] != "/":
+            set_target(new, f"{target}?{r.args}")
+        else:
+            new.unasked_target, new.unasked_args = f"{target}?{r.unasked_args}", r.unasked_args
     return await _finished(new)
 
 
@@ -184,8 +192,8 @@ async def filtered(r: Request) -> None:
 
 def fast_redirect(sub: Request, r: Request) -> None:
     """Let *r* become what its sub-request found, without a new run of the phases (ap_internal_fast_redirect)."""
-    r.uri, r.unparsed_uri = sub.uri, sub.unparsed_uri
-    r.filename, r.canonical_filename, r.path_info, r.args = sub.filename, sub.canonical_filename, sub.path_info, sub.args
+    r.uri, r.unasked_target = sub.uri, sub.unasked_target
+    r.filename, r.canonical_filename, r.path_info, r.unasked_args = sub.filename, sub.canonical_filename, sub.path_info, sub.unasked_args
     r.info, r.handler, r.content_type = sub.info, sub.handler, sub.content_type
     r.content_encodings, r.content_languages = sub.content_encodings, sub.content_languages
     r.plan = sub.plan

@@ -25,14 +25,14 @@ def received(engine: Engine, connection: Connection, head: Head) -> tuple[Reques
     plan = world.placed.get(key) if head.error is None and head.hostname else None
     r = Request(engine, connection, engine.main, plan or world.root(engine.main), AskedHeaders(head.headers), FileView(engine.looks))
     r.time = engine.runtime.now()
-    r.head, r.the_request = head, head.line
+    r.head, r.unasked_line = head, head.line
     if head.method != "GET":
         r.method = head.method or "-"
         r.method_number = engine.methods.number(r.method)
         r.header_only = r.method == "HEAD"
     r.protocol, r.proto = head.protocol, head.version
     r.assbackwards = head.version == HTTP_0_9
-    r.unparsed_uri, r.uri, r.args = head.target, head.uri, head.query
+    r.unasked_target, r.uri, r.unasked_args = head.target, head.uri, head.query
     r.hostname, r.port = head.hostname, head.port
     r.expecting_100 = head.expect_continue
     r.close = head.close or head.error is not None

@@ -188,7 +188,7 @@ class HttpProtocol(Answering):
         near, told = self._near, None
         kept = self._book.nearly(connection, data, near, service.turn) if near is not None else None
         if kept is not None and near is not None:
-            told = near.told
+            told = (data[:data.index(b"\r\n")], *near.told) if near.queried else near.told
         else:
             kept, told = self._book.find(connection, data, self._manners.limits, service.turn)  # most often there is one head and nothing else
             if self._book.near is not None:

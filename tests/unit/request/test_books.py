@@ -32,7 +32,7 @@ CONF = """
 ServerName localhost
 Listen 127.0.0.1:8080
 DocumentRoot "@/htdocs"
-LogFormat "%h %>s %b %{User-Agent}i %{cookie}i %{agent}e %{Referer}i" short
+LogFormat "%h %>s %b %{User-Agent}i %{cookie}i %{agent}e %{Referer}i %r %q %U %f" short
 CustomLog logs/access_log short
 SetEnvIf User-Agent Evil evil=1
 BrowserMatch "^Moz(.*)" agent=$1
@@ -63,7 +63,27 @@ BrowserMatch "^Moz(.*)" agent=$1
 RewriteEngine On
 RewriteCond %{HTTP_COOKIE} theme=dark
 RewriteRule ^/themed.txt$ /dark.txt
+RewriteCond %{QUERY_STRING} theme=dark
+RewriteRule ^/asked.txt$ /dark.txt
+RewriteCond %{THE_REQUEST} "b=2 "
+RewriteRule ^/line.txt$ /dark.txt
+RewriteCond %{HTTP_COOKIE} theme=dark
+RewriteCond %{QUERY_STRING} a=1
+RewriteRule ^/both.txt$ /dark.txt
+RewriteRule ^/moved/(.*) /$1
+RewriteRule ^/added$ /a.txt?own=1 [QSA]
+RewriteRule ^/sent$ /a.txt [R]
+Redirect /away http://example.org/
+<If "%{QUERY_STRING} =~ /a=1/">
+    Header set X-If yes
+</If>
+<Location /told.txt>
+    Header set X-Query "expr=%{QUERY_STRING}"
+</Location>
 """
+QUERIES = ["", "?", "?a=1", "?b=2", "?theme=dark&b=2", "?a=1&a?b", "?q=%20x", "?a=1#x", "?\xe9", "? x"]
+ASKED = ["/a.txt", "/", "/page", "/nope", "/near", "/themed.txt", "/asked.txt", "/line.txt", "/both.txt", "/moved/a.txt", "/added", "/sent",
+         "/away/x", "/told.txt", "/a.txt/more", "/%61.txt", "//a.txt"]
 FIELDS = [
     "", "User-Agent: Evil", "User-Agent: Mozilla/5.0", "User-Agent: Mozilla/6.0", "Cookie: theme=dark", "Cookie: theme=light",
     "cookie: theme=dark; a=b", "Accept: text/html", "Accept: text/plain;q=0.1", "Accept-Language: de", "Accept-Language: en",
@@ -81,7 +101,8 @@ OLD = 1_600_000_000
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("books")
-    for name in ("index.html", "a.txt", "near/a.txt", "members/a.txt", "page.txt.de", "page.txt.en", "echo.txt", "set.txt", "themed.txt", "dark.txt"):
+    for name in ("index.html", "a.txt", "near/a.txt", "members/a.txt", "page.txt.de", "page.txt.en", "echo.txt", "set.txt", "themed.txt", "dark.txt",
+                 "asked.txt", "line.txt", "both.txt", "told.txt"):
         path = found / "htdocs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"page {name}\n")
@@ -99,6 +120,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def engine(root: Path) -> Engine:
     return Engine(load(LoadOptions(server_root=str(root)), ALL, V24), StandIn())
+
+
+def engine_without_if(root: Path) -> Engine:
+    """`engine` of a configuration in which nobody asks for the query of every request."""
+    text, _if, rest = (root / "conf/httpd.conf").read_text().partition("<If ")
+    (root / "conf/other.conf").write_text(text + rest.partition("</If>")[2])
+    return Engine(load(LoadOptions(server_root=str(root), file="conf/other.conf"), ALL, V24), StandIn())
 
 
 def ask(serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET") -> tuple[str, list[str]]:
@@ -144,6 +172,28 @@ def test_fields_in_any_company(root: Path, seed: int) -> None:
         path, method = chance.choice(PATHS), chance.choice(["GET", "GET", "GET", "HEAD"])
         fields = chance.sample(FIELDS, chance.randrange(5))
         assert ask(serving, path, fields, method=method) == unkept(other, path, fields, method=method), (path, fields)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_queries_in_any_order(root: Path, seed: int) -> None:
+    """Whether an answer depends on the query or not: each gets its own answer and its own log line."""
+    chance = random.Random(seed)
+    serving, other = engine(root), engine(root)
+    for _ in range(150):
+        path, method = chance.choice(ASKED) + chance.choice(QUERIES), chance.choice(["GET", "GET", "GET", "HEAD"])
+        fields = chance.sample(["Cookie: theme=dark", "X-A: 1", "Accept-Language: de"], chance.randrange(3))
+        assert ask(serving, path, fields, method=method) == unkept(other, path, fields, method=method), (path, fields)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("/a.txt", True), ("/moved/a.txt", True), ("/both.txt", True), ("/asked.txt", False), ("/told.txt", False)])
+def test_a_query_that_nobody_asked_for_finds_the_kept_answer(root: Path, path: str, found: bool) -> None:
+    serving, client = engine_without_if(root), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
+    ask(serving, path + "?a=1", [])
+    head = b"GET %b?other HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode()
+    assert (kept_for(serving, client, head) is not None) is found
+    for bad in (b"?a b", b"?a\x7f", b"?a\tb", b"?a#b", b"?a\x00b"):
+        assert kept_for(serving, client, head.replace(b"?other", bad)) is None
 
 
 def test_what_does_not_matter_finds_the_kept_answer(root: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError
@@ -20,6 +20,7 @@ from whimbrel.modules.mod_log_config.items import (
     field_in,
     field_out,
     nothing,
+    query,
     remote_host,
     remote_user,
     request_line,
@@ -28,6 +29,7 @@ from whimbrel.modules.mod_log_config.items import (
 )
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
+from whimbrel.request.raw_head import REQUEST_LINE
 
 if TYPE_CHECKING:
     from whimbrel.expr.compile import Condition as Expression
@@ -61,6 +63,8 @@ class LogItem:
         return "-" if found is None else found
 
 
+Slot = Callable[[Any], str]
+Fill = Callable[[Any], bytes]
 Piece = str | LogItem
 KindOf = Callable[[str], "ItemKind | None"]
 
@@ -219,6 +223,9 @@ def _status(view: Any) -> str:
     return str(view.status) if view.status > 0 else "-"
 
 
+_OF_THE_LINE: Final = (request_line, query)
+
+
 def _field(low: str) -> Slot:
     """%{Name}i of a request, whose name is *low* in lower case."""
     def slot(r: Any) -> str:
@@ -229,6 +236,18 @@ def _field(low: str) -> Slot:
         return value if LOG_CHARS.search(value) is None else escape_logitem(value)
 
     return slot
+
+
+class Frozen(NamedTuple):
+    """The line of a kept answer: *fill* makes it for one use (a view of a request); *steady*: all that it fills in is.
+
+    *around* makes what stands before the request line, and what stands behind, with the line's end; None where it is told twice, or in part.  The
+    second is None where it is not told at all: the first is the line.
+    """
+
+    fill: Fill
+    steady: bool
+    around: tuple[Fill, Fill | None] | None
 
 
 class LogWriter:
@@ -253,7 +272,8 @@ class LogWriter:
     def fields(self) -> frozenset[str]:
         """The request fields, in lower case, that the line tells."""
         items = [item for item in self.items if isinstance(item, LogItem)]
-        return frozenset([item.argument.lower() for item in items if item.fn is field_in] + ["cookie" for item in items if item.fn is cookie])
+        found = [item.argument.lower() for item in items if item.fn is field_in] + ["cookie" for item in items if item.fn is cookie]
+        return frozenset(found + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
 
     @property
     def tells_fields(self) -> bool:
@@ -278,21 +298,29 @@ class LogWriter:
             return self._second(final)
         return item.text(original, final)
 
-    def frozen(self, r: Any) -> tuple[Callable[[Any], bytes], bool]:
-        """Evaluate what is the same for every use of a kept answer; the function fills the rest from its argument (a view of a request).
-
-        The second value says that all the rest is steady.
-        """
+    def frozen(self, r: Any, *, any_query: bool = False) -> Frozen:
+        """Evaluate what is the same for every use of a kept answer.  *any_query*: the uses may have request lines of their own."""
         original, final = first_request(r), last_request(r)
-        template, slots, steady = "", [], True
+        template, steady, own_lines = "", True, 0
+        slots: list[Slot] = []
+        before: Fill | None = None
+        cut = 0, 0
         for item in self.items:
-            if isinstance(item, LogItem) and item.dynamic and not _left_out(item, final):
+            own = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
+            if isinstance(item, LogItem) and (own or item.dynamic) and not _left_out(item, final):
+                if own:
+                    own_lines += 1
+                    before = _filler(template, tuple(slots)) if item.fn is request_line and own_lines == 1 else None
+                    cut = len(template), len(slots)
                 template += "%s"
-                slots.append(self._slot(item))
-                steady = steady and item.steady
+                slots.append(_request if own and item.fn is request_line else self._slot(item))
+                steady = steady and (own or item.steady)
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
-        return _filler(template + "\n", tuple(slots)), steady
+        fill = _filler(template + "\n", tuple(slots))
+        if not own_lines:
+            return Frozen(fill, steady, (fill, None))
+        return Frozen(fill, steady, None if before is None else (before, _filler(template[cut[0] + 2:] + "\n", tuple(slots[cut[1] + 1:]))))
 
     def _whole(self, item: LogItem) -> Slot:
         """What an item says of a request that is both the original and the final one."""
@@ -318,14 +346,11 @@ class LogWriter:
         return slot
 
 
-Slot = Callable[[Any], str]
-
-
 def _left_out(item: LogItem, final: Any) -> bool:
     return bool(item.statuses) and (final.status in item.statuses) is item.negated
 
 
-def _filler(template: str, slots: tuple[Slot, ...]) -> Callable[[Any], bytes]:
+def _filler(template: str, slots: tuple[Slot, ...]) -> Fill:
     def fill(view: Any) -> bytes:
         return (template % tuple([slot(view) for slot in slots])).encode("latin-1")
 

@@ -50,7 +50,7 @@ class Run:
     def __init__(self, rules: RuleList, r: Any) -> None:
         self.rules = rules
         self.c = Context(r, rules.folder, rules.log)
-        self.original, self.args = r.filename, r.args
+        self.original, self.args = r.filename, r.unasked_args
         self.last: Ready | None = None
         self.end = self.refused = False
         self.steps = steps_of(r)

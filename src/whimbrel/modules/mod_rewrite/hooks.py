@@ -38,7 +38,7 @@ def make_translate(scope: Scope) -> Made | None:
     def begin(r: Any) -> Run | None:
         if r.server.is_virtual is not virtual or _ended(r, rules):
             return None
-        if not any_uri and (r.unparsed_uri == "*" or not r.uri.startswith("/")):
+        if not any_uri and (r.unasked_target == "*" or not r.uri.startswith("/")):
             if rules.log is not None:
                 rules.log(r, 8, "", f"Declining, request-URI '{r.uri}' is not a URL-path. {_ANY_URI_HINT}")
             return None
@@ -124,7 +124,8 @@ def _remember_end(r: Any, run: Run) -> None:
 def _refused(r: Any, run: Run, outcome: Outcome, scheme: int) -> Answer | None:
     """The answer where the rules have set one, or where the new query can't go out as it is (2.4)."""
     escapes = scheme and outcome is not Outcome.CHANGED_NO_ESCAPE
-    if r.args and not escapes and not run.rules.version22 and has_blank_or_control(r.args):
+    args = r.unasked_args  # that of a client which asks in a plain way has none
+    if args and not escapes and not run.rules.version22 and has_blank_or_control(args):
         code = "AH10411" if run.c.folder else "AH10410"
         r.log("error", "Rewritten query string contains control characters or spaces", code=code, module="rewrite")
         return 403

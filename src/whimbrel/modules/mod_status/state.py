@@ -101,7 +101,7 @@ class State:
         self.extended = extended
         self.shared = bool(self.rows)  # whether there is a scoreboard
         if not self.rows:
-            self.rows = [{"pid": os.getpid(), "state": "W", "request": r.the_request, "client": r.connection.client_ip}]
+            self.rows = [{"pid": os.getpid(), "state": "W", "request": r.unasked_line, "client": r.connection.client_ip}]
         self.slots = max(int(self.totals.get("slots", 0)), len(self.rows))
         try:
             states = "".join([row["state"] for row in self.rows])
