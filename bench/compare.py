@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 # Figures that are compared, and whether more is better.
-COMPARED = {"requests_per_cpu_second": True, "peak_memory_mb": False, "latency_p99_ms": False}
+COMPARED = {"requests_per_cpu_second": True, "peak_memory_mb": False, "worker_memory_mb": False, "latency_p99_ms": False}
 SMALLEST = 0.02    # share of the old figure below which nobody cares
 
 

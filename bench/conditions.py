@@ -10,9 +10,9 @@ from bench.documents import BY_NAME, CASES
 from bench.sites import SITES
 
 ME, APACHE, NGINX = "whimbrel", "apache", "nginx"
-PER_CPU, MEMORY, LATE = "requests_per_cpu_second", "peak_memory_mb", "latency_p99_ms"
-SMALL_MB = 60.0          # memory of all processes after the small cases
-BIG_MULTIPLE = 4.0       # of Apache's memory, after the big ones
+PER_CPU, MEMORY, LATE = "requests_per_cpu_second", "worker_memory_mb", "latency_p99_ms"
+SMALL_MB = 60.0          # memory of the worker after the small cases
+BIG_MULTIPLE = 4.0       # of that of Apache's child, after the big ones
 HELD = 0.95              # share of a rate below which it counts as not held
 Found = dict[str, float]
 
@@ -37,7 +37,7 @@ def multiples(cases: Mapping[str, Any], other: str, figure: str, names: list[str
     out = {}
     for name in names:
         row = cases.get(name, {})
-        if ME in row and other in row and row[other]["figures"][figure]:
+        if all(row.get(name, {}).get("figures", {}).get(figure) for name in (ME, other)):
             out[name] = row[ME]["figures"][figure] / row[other]["figures"][figure]
     return out
 
@@ -87,13 +87,13 @@ def late(row: Mapping[str, Any], kind: str) -> float:
 
 
 def _memory(cases: Mapping[str, Any]) -> Iterator[Condition]:
-    names = [name for name in cases if name in BY_NAME and ME in cases[name]]
+    names = [name for name in cases if name in BY_NAME and MEMORY in cases[name].get(ME, {}).get("figures", {})]
     small = {name: cases[name][ME]["figures"][MEMORY] for name in names if not SITES[BY_NAME[name].site].big}
     most = max(small, key=lambda case: small[case], default="")
     text = f"{small[most]:.1f} MB{_of(most, small)}" if small else ""
-    yield Condition("memory (PSS), small cases", f"under {SMALL_MB:g} MB", text, small[most] < SMALL_MB if small else None)
+    yield Condition("memory (PSS) of the worker, small cases", f"under {SMALL_MB:g} MB", text, small[most] < SMALL_MB if small else None)
     big = multiples(cases, APACHE, MEMORY, [name for name in names if SITES[BY_NAME[name].site].big])
     above = {case: value for case, value in big.items() if value >= BIG_MULTIPLE}
     shown = above or big
     text = ", ".join(f"{value:.2f} ({case})" for case, value in shown.items())
-    yield Condition("memory (PSS), big cases", f"under {BIG_MULTIPLE:g} times apache's", text, not above if big else None)
+    yield Condition("memory (PSS) of the worker, big cases", f"under {BIG_MULTIPLE:g} times apache's", text, not above if big else None)

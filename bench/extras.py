@@ -43,7 +43,7 @@ def idle(running: Running, count: int, seconds: int, core: int | None) -> dict[s
                 break
     except OSError:
         pass
-    out = {"(MB)": running.memory() / 1e6}
+    out = {"(MB)": running.memory().all / 1e6}
     if len(open_ones) == count and shutil.which("h2load"):
         times = h2load.ask(running.server, BY_NAME["1k"], seconds, core, RATE)
         out |= {f"p99 at {RATE:,.0f} a second (ms)": times.at(0.99), f"p99.9 at {RATE:,.0f} a second (ms)": times.at(0.999)}

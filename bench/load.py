@@ -13,7 +13,7 @@ from pathlib import Path
 from bench import h2load
 from bench.answers import WrongAnswer
 from bench.documents import Case
-from bench.process import Running, output_of
+from bench.process import Memory, Running, output_of
 from bench.servers import Server
 
 SCRIPTS = Path(__file__).parent
@@ -22,14 +22,14 @@ UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60000.0}
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run showed: times in milliseconds, memory in bytes."""
+    """What one run showed: times in milliseconds, the most memory."""
 
     requests: int
     seconds: float
     cpu_seconds: float
     p50: float
     p99: float
-    memory: int
+    memory: Memory
 
     @property
     def per_cpu_second(self) -> float:
@@ -76,7 +76,7 @@ def done(output: str, case: Case) -> tuple[int, float]:
 
 
 class Watch(threading.Thread):
-    """Reads the server's memory four times a second and keeps the largest value."""
+    """Reads the server's memory four times a second and keeps the largest values."""
 
     def __init__(self, running: Running) -> None:
         super().__init__(daemon=True)
@@ -84,13 +84,13 @@ class Watch(threading.Thread):
 
     def run(self) -> None:
         while not self.over.wait(0.25):
-            self.peak = max(self.peak, self.running.memory())
+            self.peak = self.peak.most(self.running.memory())
 
-    def result(self) -> int:
-        """The peak in bytes; ends the thread."""
+    def result(self) -> Memory:
+        """The peak; ends the thread."""
         self.over.set()
         self.join()
-        return max(self.peak, self.running.memory())
+        return self.peak.most(self.running.memory())
 
 
 def script(case: Case) -> tuple[list[str], list[str]]:

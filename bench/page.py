@@ -15,8 +15,8 @@ INTRODUCTION = """# Performance
 
 Written by `make bench BENCH="--docs docs"`; the figures are those of one run on one machine, and mean something as ratios only.
 One core answers ({seconds} s a measurement, medians of {rounds} rounds, all servers in turn), another one asks. Requests per CPU second count
-the CPU time of all processes of a server, user and system; memory is the largest proportional set size seen; ± is what lies between the smallest
-and the largest round, as a share of the median.
+the CPU time of all processes of a server, user and system; memory is the largest proportional set size seen, of all processes together and of the
+largest one, the worker; ± is what lies between the smallest and the largest round, as a share of the median.
 
 """
 HALF = """
@@ -68,8 +68,8 @@ def _cases(cases: Mapping[str, Any]) -> str:
             shown = f"{ratio:.2f}" if ratio is not None else ""
             per_cpu, noise = f"{f['requests_per_cpu_second']:,.0f}", f"{spread(one, 'requests_per_cpu_second'):.0%}"
             rows.append([case, name, per_cpu, noise, shown, f"{f['requests_per_second']:,.0f}", f"{f['latency_p99_ms']:.2f}",
-                         f"{f['peak_memory_mb']:.1f}"])
-    return grid(["case", "server", "requests per CPU second", "±", "of Apache", "requests per second", "p99 ms", "memory MB"], rows, 2)
+                         f"{f['peak_memory_mb']:.1f}", f"{f['worker_memory_mb']:.1f}" if "worker_memory_mb" in f else ""])
+    return grid(["case", "server", "requests per CPU second", "±", "of Apache", "requests per second", "p99 ms", "memory MB", "worker MB"], rows, 2)
 
 
 def _half(cases: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.servers import Server
 
@@ -72,6 +73,17 @@ def output_of(argv: list[str], core: int | None) -> str:
     return output
 
 
+class Memory(NamedTuple):
+    """Proportional set sizes in bytes (shared pages count once among those that share them): of all processes, and of the largest, the worker."""
+
+    all: int
+    worker: int
+
+    def most(self, other: Memory) -> Memory:
+        """The larger of each."""
+        return Memory(max(self.all, other.all), max(self.worker, other.worker))
+
+
 class Running:
     """A server between start and stop; a context manager."""
 
@@ -111,9 +123,10 @@ class Running:
         """CPU time so far of all processes, user and system, children that have ended included."""
         return sum(sum(map(int, stat[11:15])) for stat in map(fields, family(self.pid)) if stat) / TICK
 
-    def memory(self) -> int:
-        """Proportional set size in bytes: shared pages count once among those that share them."""
-        return sum(map(proportional, family(self.pid)))
+    def memory(self) -> Memory:
+        """What the processes take."""
+        sizes = list(map(proportional, family(self.pid)))
+        return Memory(sum(sizes), max(sizes))
 
 
 def proportional(pid: int) -> int:

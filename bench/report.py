@@ -14,6 +14,7 @@ from bench.load import Sample
 
 Figures = dict[str, float]
 BASE = "apache"
+MEMORY = ("peak_memory_mb", "worker_memory_mb")  # of all processes, and of the largest one
 WORDS = {True: "met", False: "not met", None: "not measured"}
 HALF_HEADS = ("case", "server", "half of", "requests per second", "p50 ms", "p99 ms", "±", "p99.9 ms", "worst ms")
 COLOURS = {True: "green", False: "red", None: "yellow"}
@@ -23,14 +24,14 @@ def of_sample(sample: Sample) -> Figures:
     """The figures of one run at full load."""
     return {
         "requests_per_cpu_second": sample.per_cpu_second, "requests_per_second": sample.requests / sample.seconds, "latency_p50_ms": sample.p50,
-        "latency_p99_ms": sample.p99, "peak_memory_mb": sample.memory / 1e6,
+        "latency_p99_ms": sample.p99, "peak_memory_mb": sample.memory.all / 1e6, "worker_memory_mb": sample.memory.worker / 1e6,
     }
 
 
 def summed(rows: Sequence[Figures]) -> dict[str, Any]:
     """The rounds as one: `figures` are medians (the largest of memory), `range` the smallest and the largest of each."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    figures = {name: max(values) if name == "peak_memory_mb" else median(values) for name, values in columns.items()}
+    figures = {name: max(values) if name in MEMORY else median(values) for name, values in columns.items()}
     return {"figures": figures, "range": {name: [min(values), max(values)] for name, values in columns.items()}}
 
 
@@ -70,7 +71,7 @@ def show(results: Mapping[str, Any], console: Console) -> None:
 def table(cases: Mapping[str, Any], console: Console) -> None:
     """The figures at full load; in brackets the multiple of apache's."""
     grid = Table(title="Full load, one core for the server; in brackets: as a multiple of apache; ±: between the rounds")
-    for heading in ("case", "server", "requests per CPU second", "±", "requests/s", "p50 ms", "p99 ms", "peak MB"):
+    for heading in ("case", "server", "requests per CPU second", "±", "requests/s", "p50 ms", "p99 ms", "peak MB", "worker MB"):
         grid.add_column(heading, justify="left" if heading in ("case", "server") else "right")
     for case, servers in cases.items():
         for name, one in servers.items():

@@ -8,7 +8,7 @@ from bench.conditions import Condition, conditions
 from tests.bench.runs import full, half, run
 
 BELOW = "every case but HTTP/2"
-SMALL, BIG = "memory (PSS), small cases", "memory (PSS), big cases"
+SMALL, BIG = "memory (PSS) of the worker, small cases", "memory (PSS) of the worker, big cases"
 
 
 def found(name: str, wanted: str = "", **results: object) -> Condition:
@@ -79,3 +79,11 @@ def test_memory_of_small_cases_is_absolute_and_of_big_ones_relative() -> None:
     cases["404"] = {"whimbrel": full(memory=60.5)}
     assert found(SMALL, cases=cases).found == "60.5 MB (404)"
     assert found(SMALL, cases=cases).met is False
+
+
+def test_runs_that_know_no_worker_say_nothing_of_its_memory() -> None:
+    rows = {name: full() for name in ("whimbrel", "apache")}
+    for row in rows.values():
+        del row["figures"]["worker_memory_mb"]
+    results = {"cases": {"1k": rows, "10k-hosts": rows}}
+    assert (found(SMALL, **results).met, found(BIG, **results).met) == (None, None)

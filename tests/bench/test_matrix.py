@@ -11,13 +11,14 @@ from bench.documents import ALL, BY_NAME, CASES, HTTPD, TO_COME
 from bench.h2load import Times
 from bench.load import Sample
 from bench.matrix import Plan, kinds, paced, rates
+from bench.process import Memory
 from bench.report import half_rows, model, spread
 from bench.run import arguments
 from bench.sites import SITES
 
 
-def sample(requests: int, seconds: float = 2.0, memory: int = 10_000_000) -> Sample:
-    return Sample(requests, seconds, 1.0, 0.5, 1.5, memory)
+def sample(requests: int, seconds: float = 2.0, memory: int = 10_000_000, worker: int = 9_000_000) -> Sample:
+    return Sample(requests, seconds, 1.0, 0.5, 1.5, Memory(memory, worker))
 
 
 def test_every_case_has_its_site_and_is_asked_of_apache() -> None:
@@ -52,10 +53,10 @@ def test_a_rate_is_held_by_what_was_answered() -> None:
 
 
 def test_medians_but_the_largest_memory() -> None:
-    rows = [sample(1000, memory=5_000_000), sample(3000, memory=9_000_000), sample(2000, memory=6_000_000)]
+    rows = [sample(1000, memory=5_000_000), sample(3000, memory=9_000_000, worker=3_000_000), sample(2000, memory=6_000_000)]
     one = model({"1k": {"whimbrel": rows, "apache": [sample(500)]}})["1k"]["whimbrel"]
     assert (one["figures"]["requests_per_cpu_second"], one["range"]["requests_per_cpu_second"]) == (2000.0, [1000.0, 3000.0])
-    assert one["figures"]["peak_memory_mb"] == 9.0
+    assert (one["figures"]["peak_memory_mb"], one["figures"]["worker_memory_mb"]) == (9.0, 9.0)
     assert one["ratio_to_apache"]["requests_per_cpu_second"] == 4.0
     assert spread(one, "requests_per_cpu_second") == 1.0
     assert model({"1k": {"whimbrel": rows}})["1k"]["whimbrel"]["ratio_to_apache"] == {}
