@@ -15,6 +15,7 @@ from whimbrel.records import dataclass, field
 
 ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
+MANY = 100  # names of one address from which on they are looked through before the first request
 
 
 @dataclass(slots=True, eq=False)
@@ -29,24 +30,29 @@ class Chain:
 class Candidates:
     """The servers that may answer on one connection: *server* unless the name or path of the request picks another."""
 
-    __slots__ = ("_exact", "_paths", "_virtual", "_wild", "server")
+    __slots__ = ("_exact", "_paths", "_ranks", "_virtual", "_wild", "server")
 
     def __init__(self, server: Server, names: list[tuple[Address, Server]], port: int) -> None:
         self.server = server
-        self._exact: dict[str, tuple[int, Server]] = {}
+        self._exact: dict[str, Server] = {}
+        self._ranks: dict[str, int] = {}  # of the names, where there are some with wildcards to be compared with
         self._wild: list[tuple[int, Callable[[str], bool], Server]] = []
         self._virtual: dict[str, Server] = {}
         self._paths: list[tuple[str, Server]] = []
         last = None
+        ranked = any(candidate.wild_names for _address, candidate in names)
         for rank, (address, candidate) in enumerate(n for n in names if n[0].port in (0, port)):
             if candidate is not last:
-                self._add(rank, candidate)
+                self._add(rank, candidate, ranked)
             last = candidate
-            self._virtual.setdefault(address.written.lower(), candidate)
+            self._virtual.setdefault(_lower(address.written), candidate)
 
-    def _add(self, rank: int, server: Server) -> None:
+    def _add(self, rank: int, server: Server, ranked: bool) -> None:
         for name in (server.name, *server.names):
-            self._exact.setdefault(name.lower(), (rank, server))
+            low = _lower(name)
+            self._exact.setdefault(low, server)
+            if ranked:
+                self._ranks.setdefault(low, rank)
         self._wild += [(rank, matcher(name), server) for name in server.wild_names]
         if server.path:
             self._paths.append((server.path, server))
@@ -54,13 +60,14 @@ class Candidates:
     def by_name(self, host: str) -> Server | None:
         """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
         host = host.lower()
-        rank, found = self._exact.get(host, (1 << 60, None))
-        for order, matches, server in self._wild:
-            if order >= rank:
-                break
-            if matches(host):
-                return server
-        return found or self._virtual.get(host)
+        if self._wild:
+            rank = self._ranks.get(host, 1 << 60)
+            for order, matches, server in self._wild:
+                if order >= rank:
+                    break
+                if matches(host):
+                    return server
+        return self._exact.get(host) or self._virtual.get(host)
 
     def by_path(self, path: str) -> Server | None:
         """For a request without a host name: the first server whose ServerPath *path* is or lies under."""
@@ -73,6 +80,11 @@ class Candidates:
     def named(self) -> bool:
         """Whether names matter here at all."""
         return bool(self._exact)
+
+
+def _lower(name: str) -> str:
+    """*name* in lower case; most are, and take no more room."""
+    return name if name.islower() else name.lower()
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
@@ -98,6 +110,7 @@ class Hosts:
         self._heads: dict[int, int] = {}
         self._by_address: dict[str, list[Chain]] = {}
         self._found: dict[tuple[str, int], Candidates] = {}
+        self._of_chain: dict[tuple[int, int], Candidates] = {}
         self._quiet = self.old and not configuration.main_logs("warn")
         if self.old:
             self._add_name_virtual_hosts()
@@ -117,10 +130,23 @@ class Hosts:
         found = self._found.get(key)
         if found is None:
             plain = address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
-            chain = self._of_address(plain, port) or self._default(port)
-            found = Candidates(self.main, [], port) if chain is None or chain.server is None else Candidates(chain.server, chain.names, port)
-            self._found[key] = found
+            found = self._found[key] = self._candidates(self._of_address(plain, port) or self._default(port), port)
         return found
+
+    def _candidates(self, chain: Chain | None, port: int) -> Candidates:
+        """The servers of a chain as connections to *port* see them, made once however many addresses the machine has."""
+        key = (id(chain), port)
+        found = self._of_chain.get(key)
+        if found is None:
+            found = Candidates(self.main, [], port) if chain is None or chain.server is None else Candidates(chain.server, chain.names, port)
+            self._of_chain[key] = found
+        return found
+
+    def prepare(self, port: int) -> None:
+        """Make what connections to *port* will ask for where that looks at very many servers: all processes share what is there before the fork."""
+        for chain in (*self.defaults, *self.chains()):
+            if len(chain.names) >= MANY and chain.address.port in (0, port):
+                self._candidates(chain, port)
 
     def _of_address(self, address: str, port: int) -> Chain | None:
         return self._best(self._by_address.get(address, []), port, both_ways=True)

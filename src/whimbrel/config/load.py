@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from whimbrel.catalogue.load import Catalogue, ModuleRow, catalogue
@@ -162,7 +162,7 @@ def complete(configuration: Configuration) -> Configuration:
     return configuration
 
 
-def ordered(sections: list[Section]) -> list[Section]:
+def ordered(sections: Sequence[Section]) -> list[Section]:
     """<Directory> sections in the order of merging: by the number of path components, those of expressions last; equals in file order."""
     return sorted(sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.directives.node import Node
 from whimbrel.errors import Place
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from whimbrel.regex import Regex
 
 R = TypeVar("R")
+_NO_RECORDS: Final[Mapping[type[Any], Any]] = MappingProxyType({})
 
 
 class SectionKind(Enum):
@@ -91,7 +93,8 @@ class Server:
 
     *records* are the modules' per-server records (merged with the main server's once the configuration is complete), *defaults* the
     per-directory settings that stand outside all sections, *directories* the <Directory> sections in httpd's order of merging, *locations*
-    the <Location> sections in file order.
+    the <Location> sections in file order.  What a server has nothing of takes no room: there are configurations of ten
+    thousand servers.
     """
 
     place: Place | None = None
@@ -99,19 +102,19 @@ class Server:
     addresses: list[Address] = field(default_factory=list)
     name: str = ""
     named: bool = False  # ServerName was given, maybe without a name (``:80``)
-    names: list[str] = field(default_factory=list)
-    wild_names: list[str] = field(default_factory=list)
+    names: Sequence[str] = ()
+    wild_names: Sequence[str] = ()
     scheme: str = ""
     port: int = 0
     path: str = ""
     admin: str = "[no address given]"
     records: dict[type[Any], Any] = field(default_factory=dict)
     defaults: Layer = field(default_factory=lambda: Layer(SectionKind.SERVER))
-    directories: list[Section] = field(default_factory=list)
-    locations: list[Section] = field(default_factory=list)
-    _filled: dict[type[Any], Any] = field(default_factory=dict)
+    directories: Sequence[Section] = ()
+    locations: Sequence[Section] = ()
+    _filled: Mapping[type[Any], Any] = field(default=_NO_RECORDS)
     _outer: Server | None = None
-    _passed_on: dict[type[Any], Any] = field(default_factory=dict)
+    _passed_on: dict[type[Any], Any] | None = None
 
     def record(self, kind: type[R]) -> R:
         """The per-server record of *kind* as set so far; made when there is none."""
@@ -120,6 +123,13 @@ class Server:
             found = self.records[kind] = kind()
         made: R = found
         return made
+
+    def add(self, section: Section) -> None:
+        """Append a <Directory> or <Location> section that stands in this server."""
+        name = "locations" if section.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) else "directories"
+        sections = getattr(self, name) or []
+        sections.append(section)
+        setattr(self, name, sections)
 
     def conf(self, kind: type[R]) -> R:
         """The merged record with defaults filled in; for use once the configuration is complete."""
@@ -130,7 +140,7 @@ class Server:
                 found = outer.conf(kind)  # thousands of hosts have nothing of their own
             else:
                 found = filled(kind() if base is None else base)
-            self._filled[kind] = found
+            self._filled = {**self._filled, kind: found}
         made: R = found
         return made
 
@@ -147,21 +157,47 @@ class Server:
             self.records[kind] = base if own is None else merge(base, own)
         outer = main.defaults.records
         inner = self.defaults.records
-        for kind, base in outer.items():
-            own = inner.get(kind)
-            inner[kind] = main._for_hosts(kind) if own is None else merge(base, own)
-        self.directories = main.directories + self.directories if self.directories else main.directories
-        self.locations = main.locations + self.locations if self.locations else main.locations
-        self._filled.clear()
+        if inner:
+            for kind, base in outer.items():
+                own = inner.get(kind)
+                inner[kind] = main._for_hosts(kind) if own is None else merge(base, own)
+        else:
+            self.defaults.records = main._for_all_hosts()
+        self.directories = [*main.directories, *self.directories] if self.directories else main.directories
+        self.locations = [*main.locations, *self.locations] if self.locations else main.locations
+        self._filled = _NO_RECORDS
         self._outer = main
 
     def _for_hosts(self, kind: type[Any]) -> Any:
         """This main server's per-directory record as all virtual hosts have it that set nothing of their own in it."""
+        if self._passed_on is None:
+            self._passed_on = {}
         found = self._passed_on.get(kind)
         if found is None:
             base, make = self.defaults.records[kind], (self.defaults.prepared or {}).get(kind)
             found = self._passed_on[kind] = base if make is None else merge(base, make())
         return found
+
+    def _for_all_hosts(self) -> dict[type[Any], Any]:
+        """All of them, for the hosts that set nothing at all: one and the same."""
+        wanted = self.defaults.records
+        if self._passed_on is None or len(self._passed_on) < len(wanted):
+            for kind in wanted:
+                self._for_hosts(kind)
+        return self._passed_on or {}
+
+
+def different(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
+    """The first server with each per-server record of *kind*: of ten thousand hosts most have the main server's."""
+    first: dict[int, Server] = {}
+    for server in servers:
+        first.setdefault(id(server.records.get(kind)), server)
+    return list(first.values())
+
+
+def confs(servers: Iterable[Server], kind: type[R]) -> list[R]:
+    """The merged records of all *servers*, each once, in the order of the first server that has it."""
+    return [server.conf(kind) for server in different(servers, kind)]
 
 
 @dataclass(frozen=True, slots=True)

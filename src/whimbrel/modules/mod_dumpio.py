@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whimbrel.config.model import confs
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.modules.setters import set_choice, set_flag
 from whimbrel.records import dataclass
@@ -34,7 +35,7 @@ def wanted(_configuration: Any, server: Any) -> DumpioServer:
 
 def any_wanted(configuration: Any) -> bool:
     """Whether some server wants a dump."""
-    return any(server.conf(DumpioServer).input or server.conf(DumpioServer).output for server in configuration.servers())
+    return any(conf.input or conf.output for conf in confs(configuration.servers(), DumpioServer))
 
 
 MODULE = Module(

@@ -9,7 +9,7 @@ import itertools
 import re
 from typing import Any
 
-from whimbrel.config.model import LogSink
+from whimbrel.config.model import LogSink, confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.modules.core.log import log_sink
@@ -78,7 +78,7 @@ def make_end(scope: Scope) -> Made | None:
 
 def sinks(configuration: Any) -> list[LogSink]:
     """The logs of all servers, to be opened at the start."""
-    return [sink for server in configuration.servers() if (sink := server.conf(ForensicServer).sink) is not None]
+    return [conf.sink for conf in confs(configuration.servers(), ForensicServer) if conf.sink is not None]
 
 
 MODULE = Module(

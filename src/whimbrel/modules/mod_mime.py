@@ -11,6 +11,7 @@ from collections.abc import Callable
 from stat import S_IFDIR
 from typing import Any, Final
 
+from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.directives.words import words as split_words
@@ -136,8 +137,8 @@ def load_types(finished: Any) -> None:
         reason = f"({problem.errno}){os.strerror(problem.errno or 0)}: "
         coded = finished.dialect.ah_codes
         raise PostConfigError("mime", ("error", reason + "AH01597: " * coded + text), coded=coded) from None
-    for server in servers:
-        server.conf(MimeServer).types = types
+    for conf in confs(servers, MimeServer):
+        conf.types = types
 
 
 # Finding ------------------------------------------------------------------------------------------------------------------------------------------

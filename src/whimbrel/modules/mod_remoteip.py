@@ -9,6 +9,7 @@ import os
 import socket
 from typing import Any
 
+from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import words as split_words
@@ -97,7 +98,7 @@ def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
 
 def any_header(configuration: Any) -> bool:
     """Whether some server expects connections to begin with a PROXY header."""
-    return any(server.conf(RemoteIpServer).proxy_protocol for server in configuration.servers())
+    return any(conf.proxy_protocol for conf in confs(configuration.servers(), RemoteIpServer))
 
 
 def expects_header(server: Any, client: str) -> bool:

@@ -6,7 +6,7 @@ request that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 from whimbrel.config.configuration import Configuration
@@ -112,16 +112,18 @@ class Locations:
 
     __slots__ = ("_by_first", "_everywhere", "sections")
 
-    def __init__(self, sections: list[Section]) -> None:
+    def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = sections
         self._by_first: dict[str, list[Section]] | None = None
         if all(section.regex is None and not section.fnmatch and section.pattern.startswith("/") for section in sections):
-            firsts = [section.pattern.split("/", 2)[1] for section in sections]
-            self._everywhere = [section for section, first in zip(sections, firsts, strict=True) if not first]
-            self._by_first = {
-                wanted: [section for section, first in zip(sections, firsts, strict=True) if first in (wanted, "")] for wanted in set(firsts)}
+            ranks: dict[str, list[int]] = {}
+            for rank, section in enumerate(sections):
+                ranks.setdefault(section.pattern.split("/", 2)[1], []).append(rank)
+            everywhere = ranks.pop("", [])
+            self._everywhere = [sections[rank] for rank in everywhere]
+            self._by_first = {first: [sections[rank] for rank in sorted(own + everywhere)] for first, own in ranks.items()}
 
-    def about(self, uri: str) -> list[Section]:
+    def about(self, uri: str) -> Sequence[Section]:
         """Those that may be about *uri*, in their order; it has no doubled slashes."""
         if self._by_first is None or uri[:1] != "/":
             return self.sections
@@ -144,10 +146,10 @@ class World:
         self._locations: dict[int, Locations] = {}
 
     def locations(self, server: Server) -> Locations:
-        """The <Location> sections of a server."""
-        found = self._locations.get(id(server))
+        """The <Location> sections of a server; hosts without such of their own share the main server's."""
+        found = self._locations.get(id(server.locations))
         if found is None:
-            found = self._locations[id(server)] = Locations(server.locations)
+            found = self._locations[id(server.locations)] = Locations(server.locations)
         return found
 
     def joined(self, base: Layer | None, over: Layer) -> Layer:

@@ -9,7 +9,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.dialect import Dialect
-from whimbrel.records import dataclass
+from whimbrel.records import dataclass, field
 from whimbrel.request.engine import Engine
 from whimbrel.request.error_format import ErrorFormats, Message
 from whimbrel.request.identity import FULL
@@ -18,12 +18,13 @@ from whimbrel.server import words
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
 from whimbrel.server.scoreboard import Board, Life
+from whimbrel.server.service import tick_period
 from whimbrel.server.sockets import Key
 
 
 @dataclass(slots=True)
 class Generation:
-    """Everything that workers of one generation share."""
+    """Everything that workers of one generation share; *period* is that of their clocks, in seconds."""
 
     configuration: Configuration
     engine: Engine
@@ -32,6 +33,14 @@ class Generation:
     sockets: dict[Key, socket.socket]
     board: Board
     life: Life
+    period: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What looks at all servers is done once: workers share the memory of what is there when they are forked, as long as they don't touch it."""
+        self.period = tick_period(self.configuration)
+        if self.configuration.hosts is not None:
+            for port in {port for _address, port in self.sockets}:
+                self.configuration.hosts.prepare(port)
 
     @property
     def spec(self) -> ServerSpec:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from time import monotonic, time
 from typing import Any, Final
 
+from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
-from whimbrel.config.model import Server
+from whimbrel.config.model import Server, different
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import HeadLimits, HeadRules
-from whimbrel.modules.mod_reqtimeout import ReadLimits
+from whimbrel.modules.mod_reqtimeout import ReadLimits, ReqtimeoutServer
 from whimbrel.records import dataclass
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
@@ -61,6 +62,26 @@ class Expiring(ABC):
         """What the scoreboard says about it."""
 
 
+def _read_limits(configuration: Configuration, server: Server) -> ReadLimits | None:
+    ask = configuration.provider("reqtimeout", "limits")
+    return ask(configuration, server) if ask is not None else None
+
+
+def tick_period(configuration: Configuration) -> float:
+    """The seconds between two ticks of a worker's clock: a fraction of the shortest timeout of all servers.
+
+    Their records are looked at as they were merged: filled in they are as many again.
+    """
+    servers = configuration.servers()
+    patience = {(server.value(CoreServer, "timeout"), server.value(CoreServer, "keep_alive_timeout")) for server in different(servers, CoreServer)}
+    times: set[float] = {time for pair in patience for time in pair}
+    for server in different(servers, ReqtimeoutServer):
+        reading = _read_limits(configuration, server)
+        if reading is not None:
+            times |= {reading.header.first, reading.body.first}
+    return max(0.02, min([4.0, *(time for time in times if time > 0)]) / 4)
+
+
 class Service:
     """The state of a worker as its connections see it.
 
@@ -68,7 +89,8 @@ class Service:
     it costs nothing.  There are no ticks without connections.
     """
 
-    def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop, *, report: Callable[[BaseException], None] | None = None) -> None:
+    def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop, *, report: Callable[[BaseException], None] | None = None,
+                 period: float | None = None) -> None:
         self.engine, self.loop = engine, loop
         self.report = report or (lambda problem: None)
         self.connections: set[Expiring] = set()
@@ -85,7 +107,7 @@ class Service:
         self.date = b""
         self._timer: asyncio.TimerHandle | None = None
         self._manners: dict[tuple[str, int], Manners] = {}
-        self.period = self._period()
+        self.period = tick_period(engine.configuration) if period is None else period
 
     # time -------------------------------------------------------------------------------------
     def renew_date(self, now: float) -> bytes:
@@ -121,18 +143,8 @@ class Service:
         if looks.known:
             looks.known.clear()
 
-    def _period(self) -> float:
-        shortest = 4.0
-        for server in self.engine.configuration.servers():
-            core = server.conf(CoreServer)
-            reading = self._reading(server)
-            phases = (reading.header.first, reading.body.first) if reading is not None else ()
-            shortest = min([shortest, *(t for t in (core.timeout, core.keep_alive_timeout, *phases) if t > 0)])
-        return max(0.02, shortest / 4)
-
     def _reading(self, server: Server) -> ReadLimits | None:
-        ask = self.engine.configuration.provider("reqtimeout", "limits")
-        return ask(self.engine.configuration, server) if ask is not None else None
+        return _read_limits(self.engine.configuration, server)
 
     def _tick(self) -> None:
         self.clock = now = monotonic()

@@ -51,7 +51,7 @@ class Worker:
         self.ended = self.loop.create_future()
         gc.set_threshold(*gc.get_threshold()[:2], OLDEST)
         self.generation.runtime.born()
-        self.service = service = Service(self.generation.engine, self.loop, report=self._report)
+        self.service = service = Service(self.generation.engine, self.loop, report=self._report, period=self.generation.period)
         service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
         self.generation.runtime.scoreboard = Scoreboard(self.generation.board, self.slot, self.generation.life, self.summary)
         self.generation.logs.attach(self.loop.call_soon, self.loop.call_later)

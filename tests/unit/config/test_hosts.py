@@ -89,3 +89,13 @@ def test_dump(tmp_path: Path, dialect: object, text: str) -> None:
 def test_many_hosts_are_found_by_name(tmp_path: Path) -> None:
     found = hosts(tmp_path, "".join(host("*:80", f"h{i}") for i in range(300))).find("10.0.0.1", 80)
     assert all(name(found.by_name(f"h{i}")) == f"h{i}" for i in range(300))
+
+
+def test_what_is_prepared_answers_as_what_is_asked_first(tmp_path: Path) -> None:
+    conf = "".join(host("*:80", f"H{n}.test", "ServerAlias *.wild H1.test\n" if n == 7 else "") for n in range(120))
+    prepared, asked = hosts(tmp_path, conf), hosts(tmp_path, conf)
+    prepared.prepare(80)
+    for given in ("h1.test", "h119.test", "x.wild", "nosuch"):
+        assert name(prepared.find("10.0.0.1", 80).by_name(given)) == name(asked.find("10.0.0.2", 80).by_name(given))
+    assert name(prepared.find("10.0.0.1", 80).by_name("h1.TEST")) == "H1.test"
+    assert prepared.find("10.0.0.1", 80) is prepared.find("10.0.0.2", 80)

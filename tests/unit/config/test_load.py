@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import OPT_INDEXES, OPT_SYM_LINKS, CoreFolder
+from whimbrel.config.core import OPT_INDEXES, OPT_SYM_LINKS, CoreFolder, CoreServer
+from whimbrel.config.model import confs
 from whimbrel.dialect import V22
 from whimbrel.errors import StartError
 
@@ -87,3 +88,12 @@ def test_virtual_host_keeps_what_the_main_server_set(tmp_path: Path) -> None:
     server = configuration.virtual_hosts[0]
     assert (server.name, server.names, server.wild_names, server.port) == ("v", ["w"], ["*.x"], 0)
     assert configuration.main.name == "main"
+
+
+def test_hosts_that_set_nothing_share_what_they_inherit(tmp_path: Path) -> None:
+    lines = "Options All\nTimeout 7\n" + "<VirtualHost *:81>\n</VirtualHost>\n" * 2 + "<VirtualHost *:82>\nTimeout 8\nOptions None\n</VirtualHost>\n"
+    configuration = Site(tmp_path, lines).load()
+    one, two, own = configuration.virtual_hosts
+    assert one.defaults.records is two.defaults.records
+    assert own.defaults.record(CoreFolder).options.value != one.defaults.record(CoreFolder).options.value
+    assert [conf.timeout for conf in confs(configuration.servers(), CoreServer)] == [7.0, 8.0]

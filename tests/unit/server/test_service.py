@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from tests.unit.config.site import Site
 
 from whimbrel.request.open_files import OpenFiles
 from whimbrel.server import service
-from whimbrel.server.service import Service
+from whimbrel.server.service import Service, tick_period
 
 
 def test_dates_follow_a_clock_that_jumps_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,3 +45,11 @@ def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.Monk
     monkeypatch.setattr(service, "monotonic", lambda: 502.0)
     one._tick()
     assert connection.expired == 1
+
+
+@pytest.mark.parametrize(("lines", "seconds"), [
+    ("", 1.0), ("Timeout 2\n", 0.5), ("<VirtualHost *:80>\nKeepAliveTimeout 1\n</VirtualHost>\n<VirtualHost *:81>\n</VirtualHost>\n", 0.25),
+    ("LoadModule reqtimeout_module m/mod_reqtimeout.so\n<VirtualHost *:80>\nRequestReadTimeout body=2\n</VirtualHost>\n", 0.5),
+])
+def test_the_clock_ticks_four_times_in_the_shortest_patience_of_any_server(tmp_path: Path, lines: str, seconds: float) -> None:
+    assert tick_period(Site(tmp_path, lines).load()) == seconds

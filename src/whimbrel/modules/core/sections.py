@@ -90,7 +90,7 @@ def _finish_directory(command: Command, section: Section, path: str, rest: str) 
     section.fnmatch = has_wildcards(path)
     section.components = 0 if path == "/" else path.count("/")
     state.execute_in(section.layer, path, IN_SECTION)
-    state.current_server.directories.append(section)
+    state.current_server.add(section)
     _no_more(command, rest)
 
 
@@ -121,7 +121,7 @@ def _finish_location(command: Command, section: Section, path: str, rest: str) -
     section.pattern = path
     section.fnmatch = has_wildcards(path)
     state.execute_in(section.layer, path, IN_SECTION)
-    state.current_server.locations.append(section)
+    state.current_server.add(section)
     _no_more(command, rest)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.model import LogSink, Server
+from whimbrel.config.model import LogSink, Server, confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError, Place, StartError
@@ -160,8 +160,7 @@ def server_writers(server: Server) -> tuple[LogWriter, ...]:
 
 def access_sinks(configuration: Any) -> list[LogSink]:
     """Where the access logs of all servers go; servers whose settings are the same are asked once."""
-    confs = {id(conf): conf for conf in (server.conf(LogServer) for server in configuration.servers())}
-    return [writer.sink for conf in confs.values() for writer in writers_of(conf)]
+    return [writer.sink for conf in confs(configuration.servers(), LogServer) for writer in writers_of(conf)]
 
 
 def make_log(scope: Scope) -> Made | None:
@@ -186,8 +185,7 @@ def check_folders(configuration: Any) -> None:
         return
     main, *hosts = configuration.servers()
     lines = []
-    confs = {id(conf): conf for conf in (server.conf(LogServer) for server in (main, *reversed(hosts)))}
-    for conf in confs.values():
+    for conf in confs((main, *reversed(hosts)), LogServer):
         for log in conf.logs:
             problem, folder = ("", "") if log.sink.piped else folder_problem(log.sink.target)
             if problem:
