@@ -34,7 +34,8 @@ def rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for name, kinds in servers.items():
             for kind, one in kinds.items():
                 whose = "its own" if kind == "own" else f"{kind}'s"
-                yield f"{case}, {name} at half of {whose} load", {"latency_p99_ms": _ranges(one)["latency_p99_ms"]}
+                how = results.get("pace", "in bursts")  # what was sent in another way is not compared
+                yield f"{case}, {name} at half of {whose} load, {how}", {"latency_p99_ms": _ranges(one)["latency_p99_ms"]}
 
 
 def _ranges(one: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:

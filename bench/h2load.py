@@ -1,7 +1,8 @@
 """h2load: HTTP/2, and requests at a rate that is held; the times come from its log, a line for each request.
 
-h2load sends what is due every hundredth of a second, on all connections at once: short bursts, the same for every server.  A time counts from the
-moment in which the request was sent.
+At a rate, h2load sends what is due on a connection every hundredth of a second (`TICK`), counted from the beginning of that connection.  So that this
+is not one burst of all of them, connections begin one after the other, some milliseconds apart (see `apart`), and their moments lie spread over the
+hundredth.  A time counts from the moment in which the request was sent.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 
@@ -17,7 +19,11 @@ from bench.documents import Case
 from bench.process import output_of
 from bench.servers import Server
 
-WARM_UP = 1     # seconds before a rate is measured
+WARM_UP = 1     # seconds before a rate is measured: all connections have begun
+SPARE = 0.25    # seconds for which a rate goes on after that
+TICK = 10.0     # milliseconds between two moments of a connection, or more where a single request is due later
+MOST_APART = 20  # milliseconds
+SPREAD = "spread"  # how requests at a rate are sent, in results; older ones that say nothing are of bursts on all connections at once
 STREAMS = 10    # requests at once on a connection of HTTP/2
 
 
@@ -36,31 +42,47 @@ class Times:
         return self.sorted[max(0, ceil(share * self.count) - 1)]
 
 
-def times(lines: Iterable[str], case: Case) -> Times:
+def times(lines: Iterable[str], case: Case, window: int = 0) -> Times:
     """The log's lines (start, status, microseconds; by tabs); raises WrongAnswer when a status is another one, or there is none.
 
-    h2load forgets the status of what was being answered when the warm-up ended, and writes 0: at most one for each request that can be on its way.
+    *window*: only requests sent within so many seconds after the warm-up count.
     """
-    found, early = [], case.connections * STREAMS
+    found = []
     for line in lines:
-        _start, status, took = line.split()[:3]
-        if status == "0" and early:
-            early -= 1
-        elif int(status) != case.status:
+        start, status, took = map(int, line.split()[:3])
+        if status != case.status:
             raise WrongAnswer(f"{case.path}: {status}, expected {case.status}")
-        else:
-            found.append(int(took) / 1000)
+        found.append((start, took / 1000))
+    if window:
+        begin = min((start for start, _took in found), default=0) + WARM_UP * 1_000_000
+        found = [one for one in found if begin <= one[0] < begin + window * 1_000_000]
     if not found:
         raise WrongAnswer(f"{case.path}: no answer in the time that was measured")
-    return Times(sorted(found))
+    return Times(sorted(took for _start, took in found))
+
+
+def apart(rate: float, connections: int) -> int:
+    """The milliseconds between the beginnings of two connections, by which their moments are spread most evenly (h2load takes whole ones)."""
+    tick = max(TICK, 1000 * connections / rate)
+
+    def longest(milliseconds: int) -> float:
+        """The longest time in which no connection has its moment."""
+        moments = sorted(number * milliseconds % tick for number in range(connections))
+        return max(b - a for a, b in pairwise([*moments, moments[0] + tick]))
+
+    return min(range(1, MOST_APART + 1), key=longest)
 
 
 def command(server: Server, case: Case, seconds: int, log: Path, rate: float | None) -> list[str]:
-    """h2load for *seconds*, at *rate* requests a second of all connections together or as fast as it is answered."""
+    """h2load for *seconds*, as fast as it is answered, or longer (see `times`) at *rate* requests a second of all connections together."""
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
     protocol = [f"-m{STREAMS}"] if case.http2 else ["--h1", "-m1"]
-    pace = [] if rate is None else [f"--rps={rate / case.connections:.4f}", f"--warm-up-time={WARM_UP}s"]
-    return ["h2load", *protocol, f"-c{case.connections}", "-t1", f"-D{seconds}", *pace, f"--log-file={log}", *headers, server.url(case.path)]
+    if rate is None:
+        pace = [f"-D{seconds}"]
+    else:
+        count, wait = ceil(rate * (WARM_UP + seconds + SPARE)), apart(rate, case.connections)
+        pace = [f"-n{max(count, case.connections)}", f"--rps={rate / case.connections:.4f}", "-r1", f"--rate-period={wait}ms"]
+    return ["h2load", *protocol, f"-c{case.connections}", "-t1", *pace, f"--log-file={log}", *headers, server.url(case.path)]
 
 
 def ask(server: Server, case: Case, seconds: int, core: int | None, rate: float | None = None) -> Times:
@@ -69,4 +91,4 @@ def ask(server: Server, case: Case, seconds: int, core: int | None, rate: float 
         log = Path(folder) / "log"
         output_of(command(server, case, seconds, log, rate), core)
         with log.open() as lines:
-            return times(lines, case)
+            return times(lines, case, 0 if rate is None else seconds)

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.conditions import conditions
 from bench.documents import CASES, TO_COME
+from bench.h2load import SPREAD
 from bench.plots import plot
 from bench.report import HALF_HEADS, WORDS, half_rows, short, spread
 
@@ -22,10 +23,16 @@ largest one, the worker; ± is what lies between the smallest and the largest ro
 HALF = """
 ## Half load
 
-Requests at a rate that is held: half of what the server itself answers at full load, and half of what Apache does. h2load sends what is due every
-hundredth of a second, on all connections at once; a time counts from the moment in which the request was sent.
+Requests at a rate that is held: half of what the server itself answers at full load, and half of what Apache does. {how}
+A time counts from the moment in which the request was sent.
 
 """
+HOW = {
+    SPREAD: """h2load sends what is due
+on a connection every hundredth of a second, counted from the beginning of that connection; connections begin some milliseconds apart, so that their
+moments are spread over the hundredth, for all servers and protocols alike. The first second, in which they begin, does not count.""",
+    "": "h2load sends what is due\nevery hundredth of a second, on all connections at once.",
+}
 
 
 def write_page(folder: Path, results: Mapping[str, Any]) -> None:
@@ -39,7 +46,8 @@ def write_page(folder: Path, results: Mapping[str, Any]) -> None:
     text += "\n## Full load\n\n![Requests per CPU second as multiples of Apache](performance-ratios.svg)\n\n" + _cases(cases)
     (folder / "performance-ratios.svg").write_text(plot({name: _ratios(row) for name, row in cases.items()}))
     if half:
-        text += HALF + "![p99 in milliseconds at half of Apache's full load](performance-p99.svg)\n\n" + _half(half)
+        text += HALF.format(how=HOW[results.get("pace", "")])
+        text += "![p99 in milliseconds at half of Apache's full load](performance-p99.svg)\n\n" + _half(half)
         (folder / "performance-p99.svg").write_text(plot({name: _late(row) for name, row in half.items()}, line=None))
     text += _extras(results.get("extras", {})) + "\nRows that come with their modules: " + ", ".join(TO_COME) + ".\n"
     (folder / "performance.md").write_text(text)

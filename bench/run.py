@@ -27,6 +27,7 @@ from bench.compare import changes, changes_table
 from bench.conditions import conditions
 from bench.documents import CASES, TO_COME, lay_out
 from bench.extras import extras
+from bench.h2load import SPREAD
 from bench.matrix import Plan
 from bench.page import write_page
 from bench.process import NotStarted, cores
@@ -84,7 +85,7 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
         more = extras(options, root, plan.servers) if options.extras else {}
     return {
         "machine": platform.processor() or platform.machine(), "cores": os.cpu_count(), "seconds": options.seconds, "rounds": options.rounds,
-        "servers": plan.versions, "cases": model(plan.full), "half": model_half(plan.half), "extras": more,
+        "servers": plan.versions, "cases": model(plan.full), "half": model_half(plan.half), "extras": more, "pace": SPREAD,
     }
 
 

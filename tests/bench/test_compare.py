@@ -32,6 +32,12 @@ def test_less_memory_and_shorter_times_are_better() -> None:
     assert [(one.figure, one.better) for one in changes(old, new)] == expected
 
 
+def test_times_of_requests_that_were_sent_in_another_way_are_not_compared() -> None:
+    old, new = (run({}, {"1k": {"whimbrel": {"own": half(value)}}}) for value in (3.0, 4.0))
+    assert len(changes(old, new)) == 1
+    assert changes(old, {**new, "pace": "spread"}) == []
+
+
 def test_a_change_of_one_in_a_hundred_is_none() -> None:
     assert changes(run(ranged(1000, 1000, 1000)), run(ranged(1010, 1010, 1010))) == []
 

@@ -59,10 +59,24 @@ def test_a_log_without_answers_or_with_wrong_ones(lines: list[str]) -> None:
         h2load.times(lines, BY_NAME["1k"])
 
 
-def test_what_was_asked_before_the_measurement_began_does_not_count() -> None:
-    assert h2load.times(["1\t0\t9000\n", "2\t200\t5000\n"], BY_NAME["1k"]).sorted == [5.0]
+def test_what_was_asked_before_or_after_the_measurement_does_not_count() -> None:
+    starts = {7_000_000: 1, 7_999_999: 2, 8_000_000: 3, 9_999_999: 4, 10_000_000: 5}
+    log = [f"{start}\t200\t{took * 1000}\n" for start, took in starts.items()]
+    assert h2load.times(log, BY_NAME["1k"], 2).sorted == [3.0, 4.0]
+    assert h2load.times(log, BY_NAME["1k"]).count == 5
     with pytest.raises(WrongAnswer):
-        h2load.times(["1\t0\t9000\n"] * 1000, BY_NAME["1k"])
+        h2load.times(["7000000\t503\t5\n", *log], BY_NAME["1k"], 2)
+    with pytest.raises(WrongAnswer):
+        h2load.times(log[:2], BY_NAME["1k"], 2)
+
+
+@pytest.mark.parametrize("rate", [40_000.0, 9_000.0, 3_200.0, 2_909.1, 2_000.0, 500.0])
+def test_connections_have_their_moments_spread_over_the_tick(rate: float) -> None:
+    tick, wait = max(10.0, 32_000 / rate), h2load.apart(rate, 32)
+    moments = [number * wait % tick for number in range(32)]
+    slots = [sum(1 for moment in moments if n <= moment * 8 / tick < n + 1) for n in range(8)]
+    assert all(2 <= count <= 8 for count in slots)
+    assert 31 * wait < 1000 * h2load.WARM_UP
 
 
 def test_the_rate_is_that_of_all_connections_together() -> None:
@@ -70,6 +84,7 @@ def test_the_rate_is_that_of_all_connections_together() -> None:
     assert "--rps=100.0000" in argv
     assert "-c32" in argv
     assert "--h1" in argv
+    assert {"-n13600", "-r1"} <= set(argv)
     assert not [word for word in h2load.command(SERVER, BY_NAME["h2c"], 3, Path("log"), None) if word.startswith("--rps") or word == "--h1"]
 
 
