@@ -51,6 +51,8 @@ class KeptView:
         self.head: Head | RawHead = kept.head if head is None else head
         self.headers_in = self.head.headers
         self.bytes_sent, self.head_bytes = kept.size, kept.head_size
+        if kept.slot is not None:
+            self.head_bytes += len(str(kept.slot[2] - connection.served)) - kept.digits
         self.prev, self.any_query = None, kept.any_query
         self.log_id = ""
 
@@ -84,15 +86,16 @@ class Kept:
 
     *weight* is about what it takes in memory, in bytes.
 
-    The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes and
-    *adders* write its log lines for the client *line_client*.  In the turn *hot* that is so for heads that are not *head* to the byte, and whatever
-    the client; *adds* take the lines that `lines_for` gives.
+    The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes (with a
+    *slot* those before the Keep-Alive count, which is *most* less the earlier requests on the connection, and *tail* those behind), *adders* write
+    its log lines for the client *line_client*.  In the turn *hot* that is so for heads that are not *head* to the byte, and whatever the client;
+    *adds* take the lines that `lines_for` gives.
     """
 
     __slots__ = (
-        "adders", "adds", "after", "any_query", "around", "before", "body", "checked", "client", "chunked", "close", "data", "date", "events", "file",
-        "head", "head_size", "hot", "limit", "line_client", "line_second", "lines", "logs", "moved", "moving", "notes", "payload", "pieces", "recent",
-        "recent_second", "remade", "request", "size", "slot", "stamp", "steady", "turn", "weight", "writers",
+        "adders", "adds", "after", "any_query", "around", "before", "body", "checked", "client", "chunked", "close", "data", "date", "digits",
+        "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_second", "lines", "logs", "most", "moved", "moving", "notes",
+        "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "slot", "stamp", "steady", "tail", "turn", "weight", "writers",
     )
 
     def __init__(
@@ -110,6 +113,7 @@ class Kept:
         self.payload = self._framed(body)  # as HTTP/1 sends it
         self.moving = _moving(r, answer.after)
         self.slot = _slot(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
+        self.digits = len(str(r.keepalive_max))
         self.close = answer.close
         self.client = r.connection.client_ip if r.files.client else None
         self.any_query = not r.files.query
@@ -122,7 +126,8 @@ class Kept:
         self.weight = len(body) + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
         self.steady = not self.events and self.remade is None
         self.turn = self.hot = self.checked = -2  # none: the turn of those who have no loop is -1
-        self.date = self.data = self.moved = b""
+        self.date = self.data = self.tail = self.moved = b""
+        self.most = 0
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.recent: dict[tuple[Told, str], tuple[bytes, ...]] = {}
@@ -195,11 +200,14 @@ class Kept:
     def wire(self, connection: Connection, date: bytes, now: float) -> bytes:
         """Head and body as they go out at *now*, which is *date*."""
         self.renew(date, now)
-        if self.slot is not None:
-            return self.fields(connection, date, now) + self.payload
         if date != self.date or not self.data:
-            self.date, self.data = date, b"%b%b%b%b" % (self.before, date, self.after, self.payload)
-        return self.data
+            self.date = date
+            if self.slot is None:
+                self.data = b"%b%b%b%b" % (self.before, date, self.after, self.payload)
+            else:
+                first, second, self.most = self.slot
+                self.data, self.tail = b"%b%b%b" % (self.before, date, first), second + self.payload
+        return self.data if self.slot is None else b"%b%d%b" % (self.data, self.most - connection.served, self.tail)
 
     def renew(self, date: bytes, now: float) -> None:
         """Make the texts in `after` anew that go with the clock."""

@@ -150,10 +150,10 @@ class HttpProtocol(Answering):
         service, connection = self.service, self.connection
         for add, line in kept.adders:
             add(line)
-        connection.served += 1
         service.requests += 1
         service.sent += kept.size
-        self.transport.write(kept.data)
+        self.transport.write(kept.data if kept.slot is None else b"%b%d%b" % (kept.data, kept.most - connection.served, kept.tail))
+        connection.served += 1
         if not self._paused:
             self.deadline = service.clock + self._manners.keep_alive
         if kept.close:
@@ -166,7 +166,7 @@ class HttpProtocol(Answering):
         own to the byte.
         """
         service, connection = self.service, self.connection
-        if not kept.steady or kept.slot is not None or connection.user_ip or connection.notes:
+        if not kept.steady or connection.user_ip or connection.notes:
             return
         if not kept.adds:
             kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
@@ -200,7 +200,7 @@ class HttpProtocol(Answering):
         if told is not None and kept.hot == service.turn and not connection.user_ip and not connection.notes:
             for add, line in zip(kept.adds, kept.lines_for(data, told, connection, service.now), strict=True):
                 add(line)
-            out = kept.data
+            out = kept.data if kept.slot is None else b"%b%d%b" % (kept.data, kept.most - connection.served, kept.tail)
         else:
             out = kept.wire(connection, service.date, service.now)
             service.engine.repeated(kept, connection, None if told is None else RawHead(data, told))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.performance.site import Loop, Wire
-from tests.unit.request.test_books import FIELDS, PATHS, engine
+from tests.unit.request.test_books import ASKED, FIELDS, PATHS, QUERIES, engine
 from tests.unit.request.test_books import root as root
 
 from whimbrel.request.engine import Engine
@@ -78,13 +78,14 @@ def fresh(site: Site, connection: HttpProtocol, data: bytes) -> tuple[bytes, lis
 
 def heads(chance: random.Random) -> list[bytes]:
     """Heads of one client: most of them differ in one value."""
-    path = chance.choice(PATHS)
+    path, queried = chance.choice([*PATHS, *ASKED]), chance.random() < 0.4
     common = [field for field in chance.sample(FIELDS, chance.randrange(4)) if field]
     out = []
     for number in range(TURN):
         own = [chance.choice(VARIED).replace("#", str(number))]
         other = chance.choice(FIELDS) if chance.random() < 0.2 else ""
-        where = chance.choice(PATHS) if chance.random() < 0.1 else path
+        where = chance.choice(PATHS) if chance.random() < 0.1 else path + (f"?q={number}" if queried else "")
+        where += chance.choice(QUERIES[:-3]) if chance.random() < 0.1 else ""
         lines = "".join(f"{line}\r\n" for line in (*common, *own, other) if line)
         out.append(f"GET {where} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode("latin-1"))
     if chance.random() < 0.3:
@@ -108,3 +109,21 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
         if chance.random() < 0.5:
             site.loop.turn()
     assert quick > TURN
+
+
+@pytest.mark.parametrize("path", ["/a.txt", "/nope", "/a.txt?q=n#"])
+@pytest.mark.parametrize("own", ["", "Cookie: a=#\r\n"])
+def test_connections_of_one_turn_have_counts_of_their_own(root: Path, path: str, own: str) -> None:
+    """Keep-Alive's count is the connection's, on whatever road the answer comes."""
+    site, other = Site(root), Site(root)
+    clients = [site.connect(port) for port in range(4000, 4004)]
+    for number, (connection, _wire) in enumerate(clients):
+        connection.connection.served = number * 30 + 1
+    for number in range(6):
+        for at in clients:
+            lines = (path.replace("#", ""), own) if number < 3 else (path.replace("#", str(number)), own.replace("#", str(number)))
+            data = "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n" % lines
+            served = at[0].connection.served
+            expected = fresh(other, at[0], data.encode())
+            assert site.ask(at, data.encode()) == expected, (number, served)
+            assert b"Keep-Alive: timeout=5, max=%d\r\n" % (100 - served) in expected[0]
