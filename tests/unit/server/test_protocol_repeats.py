@@ -98,7 +98,7 @@ def heads(chance: random.Random) -> list[bytes]:
 def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) -> None:
     chance, site, other = random.Random(seed), Site(root), Site(root)
     quick = 0
-    for port in range(4000, 4020):
+    for port in range(4000, 4030):
         at = site.connect(port)
         for data in heads(chance):
             if at[0]._state.name != "READY":
