@@ -14,7 +14,7 @@ from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Final
 
 MISSING: Final = object()  # no default; as the value of an argument: not given
-_FEW: Final = 2  # objects of a class that are made before its __init__ is compiled
+_FEW: Final = 4  # objects of a class that are made before its __init__ is compiled, which costs about as much as twelve
 
 
 class Field:

@@ -101,7 +101,7 @@ def _in_network(e: Evaluation, address: str, known: Network) -> bool:
 def _numeric(address: str) -> str | None:
     """*address* in its usual form, leading octets completed as inet_aton does; None for a name."""
     try:
-        return str(socket.getaddrinfo(address, None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[0][4][0])
+        return str(socket.getaddrinfo(raw(address), None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[0][4][0])
     except (OSError, UnicodeError, ValueError):
         return None
 
@@ -110,7 +110,7 @@ def _resolved(name: str) -> str | None:
     if not name or not name.isascii() or not name.isprintable() or " " in name:
         return None
     try:
-        return str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0])
+        return str(socket.getaddrinfo(raw(name), None, type=socket.SOCK_STREAM)[0][4][0])
     except (OSError, UnicodeError, ValueError):
         return None
 

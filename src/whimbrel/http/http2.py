@@ -15,6 +15,7 @@ from typing import Final
 
 from whimbrel.http.head import Head, HeadError, HeadLimits, HeadRules, Reason, compose
 from whimbrel.http.headers import Headers
+from whimbrel.lazily import pattern
 from whimbrel.records import dataclass, field
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -23,15 +24,15 @@ MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there
 
 RawField = tuple[bytes, bytes]
 
-_NAME = re.compile(rb"[-!#$%&'*+.^_`|~0-9a-z]+")
-_VALUE = re.compile(rb"[\t -~\x80-\xff]*")
+_NAME = pattern(rb"[-!#$%&'*+.^_`|~0-9a-z]+")
+_VALUE = pattern(rb"[\t -~\x80-\xff]*")
 _PSEUDO = {
-    b":method": re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"), b":scheme": re.compile(rb"[A-Za-z][-+.0-9A-Za-z]*"),
-    b":authority": re.compile(rb"[-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"), b":path": re.compile(rb"/[!-~\x80-\xff]*|\*"),
+    b":method": pattern(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"), b":scheme": pattern(rb"[A-Za-z][-+.0-9A-Za-z]*"),
+    b":authority": pattern(rb"[-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"), b":path": pattern(rb"/[!-~\x80-\xff]*|\*"),
 }
 _ALL_PSEUDO = _PSEUDO.keys()
-_WELL_FORMED = re.compile(rb"(?:(?!te:|host:)[-!#$%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+")
-_FOUR_WORDS = re.compile(rb"[!-~\x80-\xff]+(?: [!-~\x80-\xff]+){3}")
+_WELL_FORMED = pattern(rb"(?:(?!te:|host:)[-!#$%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+")
+_FOUR_WORDS = pattern(rb"[!-~\x80-\xff]+(?: [!-~\x80-\xff]+){3}")
 _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 _NOT_SENT = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"http2-settings"))
 _ONE_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"))

@@ -15,6 +15,9 @@ from whimbrel.octets import raw
 
 _BCRYPT = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}", re.ASCII)
 _BCRYPT_USES = 72  # bytes of a password
+_APR1 = "$apr1$"
+_DIGITS = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ORDER = ((0, 6, 12), (1, 7, 13), (2, 8, 14), (3, 9, 15), (4, 10, 5))  # bytes of the digest that become four characters
 
 
 def is_cheap(stored: str) -> bool:
@@ -27,7 +30,7 @@ def verify(password: str, stored: str) -> bool:
     if stored.startswith("{SHA}"):
         digest = base64.b64encode(hashlib.sha1(raw(password)).digest()).decode("ascii")
         return hmac.compare_digest(raw(stored[5:]), raw(digest))
-    if stored.startswith("$apr1$"):
+    if stored.startswith(_APR1):
         return _apr1(password, stored)
     if _BCRYPT.fullmatch(stored):
         return _bcrypt(password, stored)
@@ -35,12 +38,26 @@ def verify(password: str, stored: str) -> bool:
 
 
 def _apr1(password: str, stored: str) -> bool:
-    from passlib.hash import apr_md5_crypt
+    salt = stored[len(_APR1):].partition("$")[0][:8]
+    return "\0" not in password and hmac.compare_digest(raw(stored), raw(f"{_APR1}{salt}$") + apr1(raw(password), raw(salt)))
 
-    try:
-        return bool(apr_md5_crypt.verify(raw(password), stored))
-    except (ValueError, TypeError):
-        return False
+
+def apr1(password: bytes, salt: bytes) -> bytes:
+    """The 22 characters of the md5-crypt that APR has with a mark of its own."""
+    md5 = hashlib.md5
+    length = len(password)
+    start = password + raw(_APR1) + salt + (md5(password + salt + password).digest() * (length // 16 + 1))[:length]
+    while length:
+        start += b"\0" if length & 1 else password[:1]
+        length >>= 1
+    digest = md5(start).digest()
+    # A thousand rounds, an even and an odd one at a time: what goes with the digest repeats after 42.
+    mixed = [(salt if n % 3 else b"") + (password if n % 7 else b"") for n in range(42)]
+    pairs = [(mixed[n] + password, password + mixed[n + 1]) for n in range(0, 42, 2)]
+    for after, before in (pairs * 24)[:500]:
+        digest = md5(before + md5(digest + after).digest()).digest()
+    triples = [int.from_bytes(bytes([digest[n] for n in three]), "big") for three in _ORDER]
+    return bytes([_DIGITS[bits >> at & 63] for bits in triples for at in (0, 6, 12, 18)] + [_DIGITS[digest[11] & 63], _DIGITS[digest[11] >> 6]])
 
 
 def _bcrypt(password: str, stored: str) -> bool:

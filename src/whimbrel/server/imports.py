@@ -37,7 +37,7 @@ LATER: Final[dict[str, str]] = {
     "modules.mod_rewrite.maps": ".modules.dbd_drivers",
     "modules.mod_session_crypto": ".modules.session_cipher",
     "modules.mod_status": ".modules.mod_status.json_face .modules.mod_status.page .modules.mod_status.state",
-    "modules.passwords": "bcrypt passlib.hash passlib.handlers.md5_crypt .modules.system_crypt",
+    "modules.passwords": "bcrypt .modules.system_crypt",
     "modules.session_cipher":
         "cryptography.hazmat.primitives.ciphers cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
         "cryptography.hazmat.decrepit.ciphers.algorithms",

@@ -7,7 +7,6 @@ at once.  What one turn of the loop logs goes out together at its end.
 from __future__ import annotations
 
 import os
-import re
 import select
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from typing import Final
 from whimbrel.config.model import LogSink
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
+from whimbrel.lazily import pattern
 from whimbrel.octets import raw
 from whimbrel.request.log import LEVELS
 from whimbrel.server.pipes import LogProgram
@@ -25,7 +25,7 @@ ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and htt
 MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before lines are dropped (disk) or the worker waits too (program)
 RETRY: Final = 0.5               # seconds until what could not be written is tried again
 LAST_WAIT: Final = 3.0           # seconds that the end of a worker waits for a slow program
-_DATED: Final = re.compile(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )")
+_DATED: Final = pattern(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )")
 
 
 class Output:

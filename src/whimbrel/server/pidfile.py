@@ -45,9 +45,8 @@ def alive(number: int) -> bool:
 
 def prepare(path: str, number: int) -> bytes:
     """Write what the file will hold beside it; the result is for `publish`.  Raises OSError."""
-    import tempfile  # brings much with it, and most of -k never writes the file
-
-    handle, temporary = tempfile.mkstemp(prefix=os.path.basename(raw(path)) + b".", dir=os.path.dirname(raw(path)))
+    temporary = b"%b.%b" % (raw(path), os.urandom(4).hex().encode())
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.write(handle, b"%d\n" % number)
         os.fchmod(handle, 0o644)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from whimbrel.config.model import LogSink
+from whimbrel.octets import raw
 from whimbrel.request.runtime import NoScoreboard, Scoreboard
 from whimbrel.server.logs import Logs
 
@@ -58,7 +59,7 @@ def _name_of(address: str) -> str | None:
 
 def _addresses_of(name: str) -> list[str]:
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(raw(name), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -23,7 +23,20 @@ def test_right_and_wrong(kind: str) -> None:
     assert not verify("", STORED[kind])
 
 
-@pytest.mark.parametrize("stored", ["", "x", "wonder", "*", "$apr1$", "$apr1$!!$x", "{SHA}", "$2y$05$short", "$6$", "{SHA}\xe4", "*0"])
+@pytest.mark.parametrize(("password", "stored"), [
+    ("", "$apr1$x$tMwYqBfQwi3FYAr0aJc8M/"), ("", "$apr1$salt$AnXM5PAEa9T4ruYbwPoUh/"), ("seventeen letters", "$apr1$abc$LtshHA2MDb7XrGyDBzj9F."),
+    ("a password that is much longer than sixteen, thirty-two and forty-eight bytes", "$apr1$12345678$lEkDxNocTrMnNRNdLSu1A1"),
+])
+def test_apr1_of_all_lengths(password: str, stored: str) -> None:
+    """As ``openssl passwd -apr1`` makes them."""
+    assert verify(password, stored)
+    assert not verify(f"{password}\0", stored)
+    assert not verify(password, stored[:-1])
+    assert not verify(password, f"{stored}x")
+
+
+@pytest.mark.parametrize("stored", [
+    "", "x", "wonder", "*", "$apr1$", "$apr1$!!$x", "$apr1$\xe4$\xe4", "{SHA}", "$2y$05$short", "$6$", "{SHA}\xe4", "*0"])
 def test_garbage_matches_nothing(stored: str) -> None:
     assert not verify("wonder", stored)
     assert not verify("", stored)

@@ -28,7 +28,6 @@ NEVER = {
     ("modules.core.process", "grp"): "reads a configuration",
     ("modules.core.process", "pwd"): "reads a configuration",
     ("records", "dataclasses"): "tells a mistake of ours",
-    ("server.pidfile", "tempfile"): "is the master's",
     **{("modules.system_crypt", name): "runs when its module is imported" for name in (
         "ctypes.util", "passlib.context", "passlib.handlers.des_crypt", "passlib.handlers.md5_crypt", "passlib.handlers.sha2_crypt")},
     **{("modules.dbd_drivers", name): "is asked for by mod_dbd" for names in LIBRARIES.values() for name in names},
@@ -136,3 +135,13 @@ def test_databases_are_imported_where_a_server_has_the_driver(driver: str, impor
 def test_sealed_sessions_have_their_ciphers(imported: Callable[..., set[str]]) -> None:
     assert "cryptography.hazmat.decrepit.ciphers.algorithms" in imported("session", "session_cookie", "session_crypto")
     assert "cryptography" not in imported("rewrite", "session", "auth_basic")
+
+
+def test_names_are_looked_up_without_a_codec() -> None:
+    """A codec would be imported by the first look-up of a worker."""
+    assert "encodings.idna" not in output_of(
+        "import sys\n"
+        "from whimbrel.expr.operators import _numeric, _resolved\n"
+        "from whimbrel.server.runtime import _addresses_of, _name_of\n"
+        "_addresses_of('localhost'), _name_of('127.0.0.1'), _numeric('127.1'), _resolved('localhost')\n"
+        "print(*sys.modules)")

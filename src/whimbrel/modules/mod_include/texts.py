@@ -6,7 +6,6 @@ import base64
 import re
 import time
 from collections.abc import Callable
-from html.entities import name2codepoint
 from typing import Final
 
 from whimbrel.http.url import escape_form, escape_html, escape_uri, unescape_loose
@@ -15,9 +14,10 @@ from whimbrel.octets import raw, text
 
 _ENTITY = re.compile(r"&(?:#([^;]*)|([A-Za-z][A-Za-z0-9]{1,5}));")
 # The letters of Latin-1 and what every document needs; httpd knows no names of its signs.
-_NAMED: Final = {
-    name: chr(code) for name, code in name2codepoint.items() if (192 <= code < 256 and code not in (215, 247)) or name in ("lt", "gt", "amp", "quot")
-}
+_NAMED: Final = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', **{name: chr(code) for code, name in enumerate((
+    "Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml "
+    "- Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute "
+    "icirc iuml eth ntilde ograve oacute ocirc otilde ouml - oslash ugrave uacute ucirc uuml yacute thorn yuml").split(), 192) if name != "-"}}
 _SHELL = re.compile(r"""[&;`'"|*?~<>^()\[\]{}$\\\n]""")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 _SEPARATORS = re.compile(r"[, \t]+")
