@@ -17,6 +17,7 @@ LEVELS: Final = {name: number for number, name in enumerate((
     "trace1", "trace2", "trace3", "trace4", "trace5", "trace6", "trace7", "trace8"))}
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
+REQUEST_LINE: Final = "\x7fline"  # among the names of the fields that an access log tells
 _LONGEST_22: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
 
 

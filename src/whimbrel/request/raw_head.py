@@ -10,11 +10,11 @@ import re
 from typing import Final
 
 from whimbrel.octets import text
+from whimbrel.request.log import REQUEST_LINE
 
-# In the place of a field name: the answer is for one client's address, for one query; a log tells the request line.
+# In the place of a field name: the answer is for one client's address, for one query.
 BY_CLIENT: Final = "\x7fclient"
 BY_QUERY: Final = "\x7fquery"
-REQUEST_LINE: Final = "\x7fline"
 ALWAYS: Final = frozenset((
     "host", "connection", "content-length", "transfer-encoding", "expect", "upgrade", "http2-settings", "range", "request-range",
 ))

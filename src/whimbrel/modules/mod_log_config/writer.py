@@ -29,7 +29,7 @@ from whimbrel.modules.mod_log_config.items import (
 )
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
-from whimbrel.request.raw_head import REQUEST_LINE
+from whimbrel.request.log import REQUEST_LINE
 
 if TYPE_CHECKING:
     from whimbrel.expr.compile import Condition as Expression
