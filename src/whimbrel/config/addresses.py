@@ -86,6 +86,12 @@ class Unresolved(Exception):
         self.host, self.reason = host, reason
 
 
+@lru_cache(maxsize=64)
+def _anywhere(port: int) -> Address:
+    """``*``: one and the same for the thousands of hosts that have it."""
+    return Address(ANY, port, ANY)
+
+
 def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Address]:
     """The addresses of one word of <VirtualHost> or NameVirtualHost; a port of 0 means any.
 
@@ -93,7 +99,7 @@ def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Addres
     """
     body, wild_port = text, False
     if text == ANY:
-        return [Address(ANY, 0, ANY)]
+        return [_anywhere(0)]
     if text.endswith(":*"):
         body, wild_port = text[:-2], True
     try:
@@ -106,7 +112,7 @@ def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Addres
         raise ConfigError("Scope ids are not supported")
     port = parts.port or (0 if wild_port else default_port)
     if parts.host == ANY:
-        return [Address(ANY, port, parts.host)]
+        return [_anywhere(port)]
     if parts.host.lower() == DEFAULT or (old and parts.host == "255.255.255.255"):
         return [Address(DEFAULT if old else ANY, port, parts.host)]
     try:

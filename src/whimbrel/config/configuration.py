@@ -31,7 +31,7 @@ class Configuration:
     *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced by what they let through);
     *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *available* maps the base name of
     a module file without suffix (``mod_dir``) to the module that LoadModule takes from it; *declared* are names that lines have made, by group;
-    *known_folders* are document roots that were found to be there.
+    *known_folders* are document roots that were found to be there; *shows_lines* is set where a module answers requests with lines of *tree*.
     """
 
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
@@ -54,6 +54,7 @@ class Configuration:
         self.name_virtual_hosts: list[Any] = []
         self.known_folders: set[str] = set()
         self.hosts: Hosts | None = None
+        self.shows_lines = False
         self._prepared = {CoreFolder: self._first_folder}
         self.prepare_defaults(self.main)
         self.main.defaults.record(CoreFolder)
@@ -70,6 +71,16 @@ class Configuration:
     def servers(self) -> list[Server]:
         """The main server, then the virtual hosts in the order of their definition."""
         return [self.main, *self.virtual_hosts]
+
+    def forget_lines(self) -> None:
+        """Let go of *tree*, which a server has no use for once it is ready: what is made next takes its room."""
+        if self.shows_lines:
+            return
+        waiting, self.tree = self.tree, []
+        while waiting:
+            node = waiting.pop()
+            waiting.extend(node.children)
+            node.children = ()
 
     def declare(self, group: str, name: str) -> None:
         """Note a name that a line makes (a filter, an alias), for lines that look for it."""

@@ -117,6 +117,8 @@ class Hosts:
         for server in reversed(configuration.virtual_hosts):
             self._add_server(server)
             name_server(configuration, server)
+        for chain in (*self.defaults, *self.chains()):
+            chain.names.reverse()
 
     def chains(self) -> Iterator[Chain]:
         """The chains of addresses, in the order of -S."""
@@ -217,7 +219,7 @@ class Hosts:
         return chain
 
     def _add_name(self, chain: Chain, server: Server, address: Address) -> None:
-        chain.names.insert(0, (address, server))
+        chain.names.append((address, server))
         chain.server = server
 
     # 2.2 --------------------------------------------------------------------------------------

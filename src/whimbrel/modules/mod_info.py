@@ -135,6 +135,11 @@ def page(r: Any, more: list[tuple[str, str]]) -> str:
     return f"{HEAD}{body}{signature}</body></html>\n"
 
 
+def keep_lines(configuration: Any) -> None:
+    """The page shows lines of the configuration for as long as the server runs."""
+    configuration.shows_lines = True
+
+
 def make_handler(scope: Scope) -> Made:
     """Answers for the handler server-info."""
     more = scope.server(InfoServer).more
@@ -162,5 +167,5 @@ MODULE = Module(
         Directive(name="AddModuleInfo", args=Args.TAKE2, where=Where.RSRC_CONF, apply=add_info, record=Record.SERVER,
                   help="a module name and additional information on that module"),
     ),
-    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),), post_config=(keep_lines,),
 )

@@ -83,6 +83,7 @@ class Master:
         self.life.mpm = next((n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event")
         self.life.slots = (configuration.main.conf(Process).server_limit or (256 if spec.threads == 1 else 16)) * spec.threads
         generation = Generation(configuration, Engine(configuration, runtime), runtime, logs, bound, self.board, self.life)
+        configuration.forget_lines()
         logs.open_error_log(generation.error_log)
         logs.report = lambda text: generation.log("error", text, module="log_config")
         logs.open(_error_logs(configuration), error_log=True)

@@ -97,3 +97,11 @@ def test_hosts_that_set_nothing_share_what_they_inherit(tmp_path: Path) -> None:
     assert one.defaults.records is two.defaults.records
     assert own.defaults.record(CoreFolder).options.value != one.defaults.record(CoreFolder).options.value
     assert [conf.timeout for conf in confs(configuration.servers(), CoreServer)] == [7.0, 8.0]
+
+
+def test_a_server_lets_go_of_its_lines(tmp_path: Path) -> None:
+    configuration = Site(tmp_path, "<Directory /a>\n<Files x>\nSetEnv a b\n</Files>\n</Directory>\n").load()
+    outer = next(node for node in configuration.tree if node.name == "<Directory")
+    configuration.forget_lines()
+    assert (configuration.tree, outer.children) == ([], ())
+    assert [section.pattern for section in configuration.main.directories][-1:] == ["/a/"]

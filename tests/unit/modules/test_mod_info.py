@@ -45,3 +45,9 @@ def test_unknown_and_other_methods(tmp_path: Path) -> None:
     assert ask(serving, "/info", method="POST", body="x").status == 404
     assert '<a href="#mod_dir.c">mod_dir.c</a>, ' in ask(serving, "/info").body
     assert "&nbsp;AddModuleInfo <i>mod_dir.c &quot;see &lt;a href='x'&gt;y&lt;/a&gt;&quot;</i>" in ask(serving, "/info?config").body
+
+
+def test_a_server_that_shows_its_lines_keeps_them(tmp_path: Path) -> None:
+    serving = engine(tmp_path, CONF)
+    serving.configuration.forget_lines()
+    assert "DirectoryIndex <i>a.html</i>" in ask(serving, "/info?config").body
