@@ -5,7 +5,8 @@ A client that asks again sends the same bytes (HPACK's table is as it was), and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.http.http2 import answer_fields, raw_head
 from whimbrel.request.kept import Kept
@@ -18,15 +19,31 @@ if TYPE_CHECKING:
 WRITE_AHEAD: Final = 256 * 1024  # bytes of answers that are gathered before one is written
 
 
+class Same:
+    """A kept answer, the fields that it was the answer to, and what it takes to give it once more before anything else has happened."""
+
+    __slots__ = ("adders", "block", "fields", "kept")
+
+    def __init__(self, kept: Kept, fields: list[Any], block: bytes, adders: list[tuple[Callable[[bytes], None], bytes]]) -> None:
+        self.kept, self.fields, self.block, self.adders = kept, fields, block, adders
+
+
 class Repeater:
-    """Gives the answers of one connection that need no stream of the h2 package: the kept ones, and others that are there at once."""
+    """Gives the answers of one connection that need no stream of the h2 package: the kept ones, and others that are there at once.
+
+    The fields of a request that comes again are the same object (http2_wire.Remembering): *fields* are those whose `raw_head` is *raw*.
+    """
 
     def __init__(self, session: Http2Connection) -> None:
         self.session = session
+        self._fields: list[Any] = []
+        self._raw = b""
+        self._push = False
+        self._same: Same | None = None  # the last answer of this piece of data, where it was a kept one
 
     def at_once(self, data: bytes) -> bytes:
         """Answer the requests at the front of *data* that are whole frames, as long as their answers are there at once; the rest of *data*."""
-        session, wire, at, size = self.session, self.session.wire, 0, len(data)
+        session, wire, at, size, self._same = self.session, self.session.wire, 0, len(data), None
         if session.sender.padding:
             return data
         out = bytearray(wire.data_to_send())
@@ -36,8 +53,14 @@ class Repeater:
             fields = wire.read(number, data, at, end) if end <= size else None
             if fields is None:
                 break
-            raw = raw_head(fields, session.push)
-            frames = self._kept_frames(number, raw) if raw else b""
+            same = self._same
+            if same is not None and same.fields is fields and same.kept.size <= wire.outbound_flow_control_window:
+                out += self._once_more(number, same)
+                at = end
+                continue
+            self._same = None
+            raw = self._raw_head(fields)
+            frames = self._kept_frames(number, fields, raw) if raw else b""
             if not frames:
                 frames = session.at_once(number, fields, raw, data[at:end], alone=_takes_back(data, end))
                 if not frames or len(out) > WRITE_AHEAD:
@@ -50,7 +73,23 @@ class Repeater:
             session.transport.write(bytes(out))
         return data[at:] if at else data
 
-    def _kept_frames(self, number: int, raw: bytes) -> bytes:
+    def _raw_head(self, fields: list[Any]) -> bytes:
+        push = self.session.push
+        if fields is not self._fields or push is not self._push:
+            self._fields, self._push, self._raw = fields, push, raw_head(fields, push)
+        return self._raw
+
+    def _once_more(self, number: int, same: Same) -> bytes:
+        """The frames of what was just answered to the same fields."""
+        session, kept = self.session, same.kept
+        for add, line in same.adders:
+            add(line)
+        session.service.requests += 1
+        session.service.sent += kept.size
+        session.answered += 1
+        return session.wire.answer(number, same.block, kept.body)
+
+    def _kept_frames(self, number: int, fields: list[Any], raw: bytes) -> bytes:
         """The frames of a kept answer, b"" where there is none or no room for it."""
         kept, head = self._kept(raw)
         if kept is None or not self.session.wire.room(kept.size) or kept.size > self.session.sender.largest or kept.head_size > MAX_HEAD:
@@ -58,6 +97,11 @@ class Repeater:
         service, found, wire = self.session.service, kept, self.session.wire
         self._note(kept, head)
         block = wire.block_of(kept, service.date, lambda: answer_fields(found.before, service.date, found.after))
+        connection = self.session.connection
+        if head is None and kept.steady and not connection.user_ip and not connection.notes:
+            if not kept.adds:
+                kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
+            self._same = Same(kept, fields, block, [(add, line) for add, (_sink, line) in zip(kept.adds, kept.lines, strict=True)])
         return wire.answer(number, block, kept.body)
 
     def _note(self, kept: Kept, head: RawHead | None) -> None:

@@ -18,6 +18,7 @@ from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
 from tests.performance.site import MTIME, NOW, Loop, Site, Wire
 
+from whimbrel.server.http2_kept import Repeater, Same
 from whimbrel.server.http2_stream import Sender
 from whimbrel.server.protocol import HttpProtocol
 
@@ -62,9 +63,14 @@ class Peer:
 
     def ask(self, number: int, fields: list[tuple[str, str]]) -> list[tuple[object, ...]]:
         """What comes back, without what goes with the clock."""
+        return self.ask_all({number: fields})
+
+    def ask_all(self, requests: dict[int, list[tuple[str, str]]]) -> list[tuple[object, ...]]:
+        """What comes back for requests that arrive together, by their numbers: the log's lines, then stream after stream."""
         log: Any = self.site.engine.runtime
         log.logs.clear()
-        self.h2.send_headers(number, fields, end_stream=True)
+        for number, fields in requests.items():
+            self.h2.send_headers(number, fields, end_stream=True)
         answered = self.session.answered
         if self.whole:
             self.session.answered = 0
@@ -76,18 +82,18 @@ class Peer:
         back = self.h2.data_to_send()
         if back:
             self.session.data_received(back)
-        out: list[tuple[object, ...]] = [("log", *lines) for lines in log.logs.values()]
+        out: dict[int, list[tuple[object, ...]]] = {number: [] for number in requests}
         for event in events:
             if isinstance(event, ResponseReceived):
-                out.append(("head", *event.headers))
+                out[event.stream_id].append(("head", *event.headers))
             elif isinstance(event, DataReceived):
-                self.h2.acknowledge_received_data(event.flow_controlled_length or 0, number)
-                out.append(("data", event.data))
+                self.h2.acknowledge_received_data(event.flow_controlled_length or 0, event.stream_id)
+                out[event.stream_id].append(("data", event.data))
             elif isinstance(event, StreamReset):
-                out.append(("reset", event.error_code))
+                out[event.stream_id].append(("reset", event.error_code))
             elif isinstance(event, StreamEnded):
-                out.append(("end",))
-        return out
+                out[event.stream_id].append(("end",))
+        return [("log", *sorted(lines)) for lines in log.logs.values()] + [one for said in out.values() for one in said]
 
 
 @pytest.fixture
@@ -125,6 +131,40 @@ def test_requests_get_the_same_answers_with_and_without_a_stream(roots: tuple[Pa
         assert _plain(quick, roots) == _plain(whole, roots), fields
         assert quick
     assert short[0] > 20
+    assert not sites[0].problems
+    assert not sites[1].problems
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_requests_that_arrive_together_get_the_same_answers(roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, again, once_more = random.Random(seed), [0], Repeater._once_more
+
+    def counted(self: Repeater, number: int, same: Same) -> bytes:
+        again[0] += 1
+        return once_more(self, number, same)
+
+    monkeypatch.setattr(Repeater, "_once_more", counted)
+    sites = [Site(root) for root in roots]
+    for site in sites:
+        site.loop = site.service.loop = Driving()  # type: ignore[assignment]
+    peers = [Peer(site, whole=whole) for site, whole in zip(sites, (False, True), strict=True)]
+    number = 3
+    for _turn in range(60):
+        kinds = [[(":method", chance.choice(METHODS[:6])), (":scheme", "http"), (":authority", "localhost"), (":path", chance.choice(PATHS[:7])),
+                  *chance.sample(FIELDS[:4], chance.randrange(2))] for _ in range(chance.randrange(1, 4))]
+        requests = {}
+        for _ in range(chance.randrange(2, 9)):
+            requests[number] = [(name, value.replace("#", str(number))) for name, value in chance.choice(kinds)]
+            number += 2
+        together, whole = [peer.ask_all(requests) for peer in peers]
+        logs = [sorted(_plain([one], roots) for one in said if one[0] == "log") for said in (together, whole)]
+        assert logs[0] == logs[1], requests
+        assert [one for one in together if one[0] != "log"] == [one for one in whole if one[0] != "log"]
+        if chance.random() < 0.1:
+            for root in roots:
+                (root / "htdocs/1k.html").write_bytes(bytes([97 + number % 26]) * 1024)
+                os.utime(root / "htdocs/1k.html", (MTIME + number, MTIME + number))
+    assert again[0] > 20
     assert not sites[0].problems
     assert not sites[1].problems
 
