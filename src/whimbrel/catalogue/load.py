@@ -84,11 +84,11 @@ class Catalogue:
 
     def module(self, identifier: str) -> ModuleRow | None:
         """The module that LoadModule calls *identifier*."""
-        return next((m for m in self.modules if m.identifier == identifier), None)
+        return _found(self._module_lines.get(identifier))
 
     def module_of_file(self, file: str) -> ModuleRow | None:
         """The module in the file with the base name *file* (no folder, no ``.so``)."""
-        return next((m for m in self.modules if m.file == file), None)
+        return _found(self._module_files.get(file))
 
     def __iter__(self) -> Iterator[Row]:
         """Every row in the order of the modules."""
@@ -97,7 +97,22 @@ class Catalogue:
     @cached_property
     def modules(self) -> tuple[ModuleRow, ...]:
         """Every module: the compiled-in ones in the order of -l, then the others by file name."""
-        return tuple(_module(line) for line in _lines("modules.tsv") if line.startswith(self.version))
+        return tuple(map(_module, self._module_lines.values()))
+
+    @cached_property
+    def static_modules(self) -> tuple[ModuleRow, ...]:
+        """The compiled-in ones of these."""
+        return tuple(_module(line) for line in self._module_lines.values() if "\tstatic\t" in line)
+
+    @cached_property
+    def _module_lines(self) -> dict[str, str]:
+        """By identifier."""
+        return {line.split("\t", 2)[1]: line for line in _lines("modules.tsv") if line.startswith(self.version)}
+
+    @cached_property
+    def _module_files(self) -> dict[str, str]:
+        """The same by file."""
+        return {line.split("\t", 3)[2]: line for line in reversed(self._module_lines.values())}
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -142,6 +157,10 @@ def _plain(text: str) -> str:
     if "\\" not in text:
         return text
     return "\\".join(part.replace("\\n", "\n").replace("\\t", "\t") for part in text.split("\\\\"))
+
+
+def _found(line: str | None) -> ModuleRow | None:
+    return None if line is None else _module(line)
 
 
 def _module(line: str) -> ModuleRow:

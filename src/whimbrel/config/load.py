@@ -36,9 +36,8 @@ def new_configuration(options: LoadOptions, modules: Mapping[str, Module], diale
     """A configuration with the modules that the recorded binary of this dialect has built in."""
     known = catalogue_of(dialect)
     configuration = Configuration(options, dialect, modules)
-    for row in known.modules:
-        if row.static:
-            add_module(configuration, row)
+    for row in known.static_modules:
+        add_module(configuration, row)
     return configuration
 
 
@@ -129,8 +128,9 @@ def read_lines(reader: Reader, lines: Iterable[str]) -> None:
 
 
 def _check_mpm(configuration: Configuration) -> None:
-    kinds = {row.identifier: row.kind for row in catalogue_of(configuration.dialect).modules}
-    count = sum(kinds.get(module.name) == "mpm" for module in configuration.modules.modules)
+    known = catalogue_of(configuration.dialect)
+    rows = [known.module(module.name) for module in configuration.modules.modules]
+    count = sum(row is not None and row.kind == "mpm" for row in rows)
     if count != 1:
         what = "No MPM loaded." if not count else "More than one MPM loaded."
         raise StartError(f"AH00534: {configuration.program}: Configuration error: {what}")

@@ -9,11 +9,11 @@ is executed.  When a module gets its own file, its rules move there and its file
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib import import_module
-from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any, Final
 
@@ -78,7 +78,13 @@ def _table(source: str, table: str) -> dict[str, Any]:
 def _file(source: str) -> ModuleType | None:
     """The file of rules of one module."""
     name = f"{__name__}.{source.removesuffix('.c')}"
-    return import_module(name) if PathFinder.find_spec(name, __path__) else None
+    return import_module(name) if name.rpartition(".")[2] in _names() else None
+
+
+@cache
+def _names() -> frozenset[str]:
+    """What files there are."""
+    return frozenset(name.partition(".")[0] for folder in __path__ for name in os.listdir(folder))
 
 
 _NONE: Final[dict[str, Any]] = {}
