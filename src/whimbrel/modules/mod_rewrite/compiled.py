@@ -26,12 +26,12 @@ class Ready:
         self.rule, self.flags = rule, rule.flags
         self.search: Any = rule.regex.search
         self.negated = bool(rule.flags & Flag.NEGATED)
-        self.conds = [Condition(cond, compiler) for cond in rule.conds]
+        self.conds = tuple([Condition(cond, compiler) for cond in rule.conds])
         self.output: Template | None = None
         if not rule.flags & Flag.NO_SUBSTITUTION:
             self.output = compiler.template(rule.output, escaping(rule))
-        self.env = [compiler.template(text) for text in rule.env]
-        self.cookies = [compiler.template(text) for text in rule.cookies]
+        self.env = tuple([compiler.template(text) for text in rule.env])
+        self.cookies = tuple([compiler.template(text) for text in rule.cookies])
         escape = escaping(rule)
         self.forced_type = compiler.template(rule.forced_type, escape) if rule.forced_type else None
         self.forced_handler = compiler.template(rule.forced_handler, escape) if rule.forced_handler else None
@@ -58,7 +58,9 @@ class RuleList:
             self.reads |= rule.reads
         self.after_chain = _after_chains(rules)
         sure = [rule.pattern if _may_be_left_out(rules, i) else "" for i, rule in enumerate(rules)]
-        self.prefilter = Prefilter([literal_prefix(pattern) for pattern in sure], [literal_inside(pattern) for pattern in sure])
+        prefixes = [literal_prefix(pattern) for pattern in sure]
+        insides = ["" if prefix else literal_inside(pattern) for prefix, pattern in zip(prefixes, sure, strict=True)]
+        self.prefilter = Prefilter(prefixes, insides)
 
 
 def _may_be_left_out(rules: Rules, i: int) -> bool:

@@ -21,10 +21,10 @@ class Template:
 
     __slots__ = ("_waiting", "fixed", "parts", "reads", "waits")
 
-    def __init__(self, parts: list[Part], waiting: list[bool], reads: Reads) -> None:
+    def __init__(self, parts: tuple[Part, ...], waiting: tuple[bool, ...], reads: Reads) -> None:
         self.parts, self._waiting, self.reads = parts, waiting, reads
         self.waits = any(waiting)
-        self.fixed = "".join(p for p in parts if isinstance(p, str)) if all(isinstance(p, str) for p in parts) else None
+        self.fixed = "".join([p for p in parts if isinstance(p, str)]) if all(isinstance(p, str) for p in parts) else None
 
     def values(self, c: Context) -> list[str]:
         """The value of each part."""
@@ -55,9 +55,18 @@ class Compiler:
 
     def __init__(self, maps: Mapping[str, RewriteMap], *, version22: bool) -> None:
         self.maps, self.version22 = maps, version22
+        self._plain: dict[str, Template] = {}
 
     def template(self, text: str, escape: Escape | None = None) -> Template:
-        """The template of *text*."""
+        """The template of *text*; thousands of rules that lead to the same place share one."""
+        if _SPECIAL.search(text):
+            return self._compiled(text, escape)
+        found = self._plain.get(text)
+        if found is None:
+            found = self._plain[text] = Template((text,), (False,), Reads.NOTHING) if text else Template((), (), Reads.NOTHING)
+        return found
+
+    def _compiled(self, text: str, escape: Escape | None) -> Template:
         parts: list[Part] = []
         waiting: list[bool] = []
         reads = Reads.NOTHING
@@ -65,7 +74,7 @@ class Compiler:
             parts.append(part)
             waiting.append(waits)
             reads |= depends
-        return Template(parts, waiting, reads)
+        return Template(tuple(parts), tuple(waiting), reads)
 
     def _pieces(self, text: str, escape: Escape | None) -> list[tuple[Part, bool, Reads]]:
         out: list[tuple[Part, bool, Reads]] = []

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-_BLANKS: Final = " \t"
-_HIDDEN: Final = (" ", "\t")
+from whimbrel.lazily import pattern
+
+_WORD: Final = pattern(r"(?:\\[ \t]|[^ \t])*")
 
 
 class Line(NamedTuple):
@@ -34,10 +35,8 @@ def _argument(text: str) -> tuple[str, str]:
     if text[:1] in ('"', "'") and text:
         quoted, _, rest = text[1:].partition(text[0])
         return quoted, rest
-    end = 0
-    while end < len(text) and text[end] not in _BLANKS:
-        end += 2 if text[end] == "\\" and text[end + 1 : end + 2] in _HIDDEN else 1
-    return text[:end], text[end:]
+    found = _WORD.match(text)
+    return (found[0], text[found.end():]) if found else ("", text)
 
 
 def split_flags(text: str) -> list[tuple[str, str]] | None:
