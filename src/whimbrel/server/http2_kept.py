@@ -60,7 +60,7 @@ class Repeater:
                 continue
             self._same = None
             raw = self._raw_head(fields)
-            frames = self._kept_frames(number, fields, raw) if raw else b""
+            frames = self._kept_frames(number, fields, raw, more=end < size) if raw else b""
             if not frames:
                 frames = session.at_once(number, fields, raw, data[at:end], alone=_takes_back(data, end))
                 if not frames or len(out) > WRITE_AHEAD:
@@ -89,8 +89,8 @@ class Repeater:
         session.answered += 1
         return session.wire.answer(number, same.block, kept.body)
 
-    def _kept_frames(self, number: int, fields: list[Any], raw: bytes) -> bytes:
-        """The frames of a kept answer, b"" where there is none or no room for it."""
+    def _kept_frames(self, number: int, fields: list[Any], raw: bytes, *, more: bool) -> bytes:
+        """The frames of a kept answer, b"" where there is none or no room for it; *more*: another request may follow."""
         kept, head = self._kept(raw)
         if kept is None or not self.session.wire.room(kept.size) or kept.size > self.session.sender.largest or kept.head_size > MAX_HEAD:
             return b""
@@ -98,7 +98,7 @@ class Repeater:
         self._note(kept, head)
         block = wire.block_of(kept, service.date, lambda: answer_fields(found.before, service.date, found.after))
         connection = self.session.connection
-        if head is None and kept.steady and not connection.user_ip and not connection.notes:
+        if more and head is None and kept.steady and not connection.user_ip and not connection.notes:
             if not kept.adds:
                 kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
             self._same = Same(kept, fields, block, [(add, line) for add, (_sink, line) in zip(kept.adds, kept.lines, strict=True)])
