@@ -22,6 +22,7 @@ LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")
 if TYPE_CHECKING:
     from whimbrel.config.hosts import Hosts
 
+AUTHENTICATION: Final = "authentication"  # declared where some line, or a .htaccess file, may have passwords asked for
 STREAM_TAGS: Final = "http2 tags"  # declared where some line looks at the number of an HTTP/2 stream
 
 

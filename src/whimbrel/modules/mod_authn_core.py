@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
@@ -45,6 +46,7 @@ class AuthnCoreServer:
 def set_text(field: str) -> Callable[[Command, AuthnCoreSettings, list[str]], None]:
     """A setter that keeps a string expression."""
     def apply(cmd: Command, record: AuthnCoreSettings, words: list[str]) -> None:
+        state_of(cmd).configuration.declare(AUTHENTICATION, cmd.name)
         setattr(record, field, read_string(cmd, words[0], f"Cannot parse expression '{words[0]}' in {cmd.name}"))
 
     return apply

@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from whimbrel.config.configuration import Configuration
+from whimbrel.config.configuration import AUTHENTICATION, Configuration
 
 LIBRARIES: Final = "libraries"  # providers: a function of the configuration that gives the names of what it makes workers import
 _PACKAGE: Final = "whimbrel"
@@ -66,7 +66,9 @@ def import_everything(configuration: Configuration, done: set[str] | None = None
 
 def _spared(configuration: Configuration) -> frozenset[str]:
     """What no request will ask for."""
-    return frozenset() if configuration.loaded("http2_module") else frozenset({".server.http2"})
+    asked = {".server.http2": configuration.loaded("http2_module"),
+             ".modules.passwords": AUTHENTICATION in configuration.declared or configuration.dialect.access_in_core}
+    return frozenset(name for name, found in asked.items() if not found)
 
 
 def _follow(done: set[str], spared: frozenset[str]) -> None:

@@ -111,7 +111,7 @@ def test_no_list_is_of_a_module_that_is_gone() -> None:
 @pytest.mark.parametrize("module", ["include", "status", "cgid", "auth_basic"])
 def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., set[str]]) -> None:
     """What the files that were imported import in functions, and so on."""
-    found = imported(module, "authn_file")
+    found = imported(module, "authn_file", settings='<Location /private>\nAuthType Basic\n</Location>')
     ours = [file for file in servers_files() if f"whimbrel.{name_of(file)}" in found]
     assert f"modules.mod_{module}" in map(name_of, ours)
     needed = {one for file in ours for one in imports_in_functions(file) if (name_of(file), one) not in NEVER}
@@ -130,6 +130,13 @@ def test_databases_are_imported_where_a_server_has_the_driver(driver: str, impor
     assert set(LIBRARIES[driver]) <= found
     assert packages & found == {LIBRARIES[driver][0]}
     assert not packages & imported("rewrite", "dbd", settings='RewriteMap low "int:tolower"')
+
+
+@pytest.mark.parametrize("inside", ["AuthType Basic", "AllowOverride AuthConfig", "AllowOverride All", "AllowOverrideList AuthType"])
+def test_passwords_can_be_checked_where_they_may_be_asked_for(inside: str, imported: Callable[..., set[str]]) -> None:
+    modules = {"whimbrel.modules.passwords", "bcrypt", "ctypes"}
+    assert modules <= imported("auth_basic", "authn_file", settings=f"<Directory /srv>\n{inside}\n</Directory>")
+    assert not modules & imported("auth_basic", "authn_file", settings="<Directory /srv>\nAllowOverride FileInfo\n</Directory>")
 
 
 def test_sealed_sessions_have_their_ciphers(imported: Callable[..., set[str]]) -> None:

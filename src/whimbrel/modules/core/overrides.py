@@ -5,6 +5,7 @@ Manual: mod/core.html; the wording of errors is httpd's.
 
 from __future__ import annotations
 
+from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.core import (
     OPT_ALL,
     OPT_EXECCGI,
@@ -132,6 +133,8 @@ def set_allow_override(command: Command, conf: CoreFolder, words: list[str]) -> 
             override, nonfatal = int(Where.OR_ALL) if lower == "all" else 0, 0
         else:
             raise ConfigError(f"Illegal override option {key}")
+    if override & CLASSES["authconfig"]:
+        state_of(command).configuration.declare(AUTHENTICATION, command.name)
     conf.override, conf.nonfatal = override, nonfatal
 
 
@@ -167,6 +170,8 @@ def set_allow_override_list(command: Command, conf: CoreFolder, words: list[str]
             command.warn(f"Discarding directive `{word}' not allowed in AllowOverrideList at {place}", code="AH02304")
         else:
             names.add(word.lower())
+    if names:
+        state_of(command).configuration.declare(AUTHENTICATION, command.name)
     conf.override_list = frozenset(names)
 
 
