@@ -12,6 +12,7 @@ from typing import Any
 from whimbrel.config.model import LogSink
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.modules.mod_rewrite import setters
+from whimbrel.modules.mod_rewrite.compiled import compile_ahead
 from whimbrel.modules.mod_rewrite.hooks import make_fixup, make_handler, make_translate, make_types
 from whimbrel.modules.mod_rewrite.log import log_sink
 from whimbrel.modules.mod_rewrite.maps import needs_engine
@@ -69,5 +70,5 @@ MODULE = Module(
         Hook(HANDLER, make_handler, Order.MIDDLE),
     ),
     providers=(Provider("log", "rewrite_sinks", rewrite_logs),),
-    post_config=(warn_of_programs,),
+    post_config=(warn_of_programs, compile_ahead),
 )

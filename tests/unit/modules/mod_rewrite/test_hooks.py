@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.asked import Reply, ask, engine
 
+from whimbrel.modules.mod_rewrite.compiled import MANY
+from whimbrel.modules.mod_rewrite.settings import RewriteServer
+
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
 FILES = {
     "htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "htdocs/p/s/y.txt": "PSY", "out/o.txt": "OUT", "conf/map.txt": "one /a.txt\ntwo  /d/x.txt extra\n",
@@ -166,3 +169,15 @@ def test_the_old_dot_stops_at_a_newline(tmp_path: Path) -> None:
 
 def test_the_old_query_of_a_redirect_is_escaped_again(tmp_path: Path) -> None:
     assert reply(tmp_path, "RewriteRule ^/two /new [R=301]", "/two?a%20b", version="2.2").get("Location") == "http://localhost/new?a%2520b"
+
+
+def test_long_lists_are_compiled_before_the_first_request(tmp_path: Path) -> None:
+    rules = "".join(f"RewriteRule ^/old{n}\\.html$ /new{n}.html [R]\n" for n in range(MANY))
+    serving = engine(tmp_path, LOAD + rules)
+    compiled = serving.main.conf(RewriteServer).compiled
+    ahead = list(compiled.values())
+    assert len(ahead) == 1
+    assert (ask(serving, "/old7.html").get("Location") or "").endswith("/new7.html")
+    assert list(compiled.values()) == ahead
+    off = engine(tmp_path, LOAD.replace("On", "Off") + rules)
+    assert not off.main.conf(RewriteServer).compiled
