@@ -13,7 +13,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError, Place
 from whimbrel.modules.auth_api import environment
-from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
+from whimbrel.modules.client_names import confirmed_name, in_domain
 from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network
 from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Reads
@@ -158,7 +158,7 @@ def _test(kind: str, values: list[Any]) -> tuple[Test | None, list[str]]:
         return (lambda r: True), []
     if kind == "ip":
         networks = Networks(values)
-        return (lambda r: client_address(r) in networks), []
+        return (lambda r: r.among(networks)), []
     if kind == "env":
         return (lambda r: any(environment(r, name) is not None for name in values)), []
     if kind == "nenv":
@@ -213,7 +213,7 @@ def compile_denied(record: AllowDenySettings) -> tuple[Any, Reads, bool]:
     allows, denies = Entries(record.allows), Entries(record.denies)
     order = record.order
     kinds = {e.kind for e in record.allows + record.denies}
-    reads = Reads.HEAD | (Reads.CLIENT if kinds & {"ip", "host"} else Reads.NOTHING) | (Reads.OUTSIDE if "host" in kinds else Reads.NOTHING)
+    reads = Reads.HEAD | (Reads.CLIENT | Reads.OUTSIDE if "host" in kinds else Reads.NOTHING)
     if not (allows.waits or denies.waits):
         return (lambda r: _denied(order.get(r.method_number, DENY_THEN_ALLOW), lambda: allows.has(r), lambda: denies.has(r))), reads, False
 

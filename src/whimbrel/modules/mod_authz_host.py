@@ -5,6 +5,7 @@ Manual: mod/mod_authz_host.html.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
@@ -15,7 +16,7 @@ from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check
 from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.core.access22 import auth_required, satisfies
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
-from whimbrel.modules.networks import BadAddress, Networks, numeric_address, parse_written
+from whimbrel.modules.networks import BadAddress, Network, Networks, numeric_address, parse_written
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
 from whimbrel.request.decisions import watching
@@ -43,7 +44,7 @@ def parse_ip(_cmd: Command, args: str) -> Networks:
 
 def make_ip(_scope: Scope, _args: str, networks: Networks) -> Check:
     """Clients from one of the networks."""
-    return Check(lambda r: GRANTED if client_address(r) in networks else DENIED, Reads.CLIENT)
+    return Check(lambda r: GRANTED if r.among(networks) else DENIED, Reads.HEAD)
 
 
 def make_host(_scope: Scope, args: str, domains: Template) -> Check:
@@ -99,10 +100,16 @@ _LOOPBACK = Networks([parse_written("127.0.0.0/8"), parse_written("::1")])
 def make_local(_scope: Scope, _args: str, _parsed: Any) -> Check:
     """Clients of this machine: loopback addresses, and clients that come from the address they came to."""
     def check(r: Request) -> int:
-        address = client_address(r)
-        return GRANTED if address in _LOOPBACK or numeric_address(address) == numeric_address(r.connection.local_ip) else DENIED
+        return GRANTED if r.among(_LOOPBACK) or r.among(_the_same(r.connection.local_ip)) else DENIED
 
-    return Check(check, Reads.CLIENT | Reads.HEAD)
+    return Check(check, Reads.HEAD)
+
+
+@lru_cache(maxsize=256)
+def _the_same(address: str) -> Networks:
+    """The set of one address."""
+    v6, number = numeric_address(address)
+    return Networks([Network(v6, number, (1 << (128 if v6 else 32)) - 1)] if number >= 0 else [])
 
 
 # 2.2 ----------------------------------------------------------------------------------------------

@@ -204,10 +204,25 @@ def _matcher(one: Condition) -> Callable[[str], Any]:
     return lambda value: text in value
 
 
-class _Step:
-    """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands."""
+class _Addresses:
+    """The clients' addresses that a line matches."""
 
-    __slots__ = ("matches", "same", "source", "test", "variables")
+    __slots__ = ("_matches",)
+
+    def __init__(self, matches: Callable[[str], Any]) -> None:
+        self._matches = matches
+
+    def __contains__(self, address: object) -> bool:
+        return isinstance(address, str) and bool(self._matches(address))
+
+
+class _Step:
+    """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands.
+
+    *addresses* is set where only that matters of the client's address whether the line matches it.
+    """
+
+    __slots__ = ("addresses", "matches", "same", "source", "test", "variables")
 
     def __init__(self, one: Condition, source: Source, same: bool) -> None:
         self.source, self.same, self.matches, self.test = source, same, _matcher(one), one.test
@@ -215,6 +230,8 @@ class _Step:
         self.variables: list[tuple[str, str | Substitution | None]] = [
             (name, value if value is None or plain else Substitution(value, ampersand=one.ampersand)) for name, value in one.variables
         ]
+        quoting = any(isinstance(value, Substitution) and value.plain is None for _name, value in self.variables)
+        self.addresses = _Addresses(self.matches) if source is client_ip and not quoting else None
 
     def set(self, env: dict[str, str], found: Any) -> None:
         for name, value in self.variables:
@@ -241,10 +258,17 @@ def _make(conditions: list[Condition]) -> Made | None:
         return None
     steps: list[_Step] = []
     reads, before = Reads.NOTHING, ""
+    tested = any(one.test is not None for one in conditions)  # conditions may quote what an earlier line matched
     for one in conditions:
         source, depends = (_nothing, reads_of(one.test.reads)) if one.test is not None else _source(one)
-        steps.append(_Step(one, source, one.attribute.lower() == before))
-        reads, before = reads | depends, one.attribute.lower()
+        step = _Step(one, source, one.attribute.lower() == before)
+        before = one.attribute.lower()
+        if tested:
+            step.addresses = None
+        elif step.addresses is not None:
+            depends, before = Reads.HEAD, ""
+        steps.append(step)
+        reads |= depends
 
     def set_variables(r: Any) -> Answer:
         value, env, last = "", r.env, NOTHING_YET
@@ -254,9 +278,12 @@ def _make(conditions: list[Condition]) -> Made | None:
                 if true:
                     step.set(env, last)
                 continue
-            if not step.same:
-                value = step.source(r) or ""
-            found = step.matches(value)
+            if step.addresses is not None:
+                found = r.among(step.addresses)
+            else:
+                if not step.same:
+                    value = step.source(r) or ""
+                found = step.matches(value)
             if found:
                 last = last if found is True else found
                 step.set(env, found)

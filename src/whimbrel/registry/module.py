@@ -23,7 +23,7 @@ class Reads(Flag):
 
     NOTHING = 0
     HEAD = auto()       # method, target, Host and the other fields of the request head
-    CLIENT = auto()     # address of the client (not its port)
+    CLIENT = auto()     # address of the client (not its port); not where only Request.among is asked about it
     FILES = auto()      # files on disk, each asked through Request.files, which notes them
     TIME = auto()       # the clock, beyond the Date field and the log's time
     OUTSIDE = auto()    # anything else: a back end, a name look-up, a program, the scoreboard

@@ -14,7 +14,7 @@ from whimbrel.http.head import Head, HeadLimits
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.kept import Kept, moves_unseen
-from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, FieldSet, Key, Near, RawHead, Told, without_query
+from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, FieldSet, Key, Lists, Near, RawHead, Told, without_query
 from whimbrel.request.record import Connection, Request
 
 MAX_BODY: Final = 512 * 1024
@@ -24,6 +24,7 @@ MAX_ENTRIES: Final = 4096
 MAX_LINES: Final = 4096               # request lines whose fields are known
 MAX_FIELDS: Final = 32                # fields that one request line's answers may depend on
 MAX_SETS: Final = 64                  # different sets of such fields
+MAX_LISTS: Final = 12                 # lists of addresses; whoever depends on more is asked for his own
 NOTHING: Final = (None, None)
 SETTLED: Final = 1_000_000_000  # nanoseconds: a file changed within the last second may change again unseen
 
@@ -79,11 +80,12 @@ class Book:
     `find` has just met for the first time, which is worth nothing, and the key of its head.
     """
 
-    __slots__ = ("_bytes", "_exact_bytes", "_lines", "_old", "_old_exact", "_seen", "_sets", "_young", "exact", "near")
+    __slots__ = ("_bytes", "_exact_bytes", "_lines", "_made", "_old", "_old_exact", "_seen", "_sets", "_young", "exact", "near")
 
     def __init__(self) -> None:
         self.exact: dict[bytes, Kept] = {}
-        self._sets: dict[tuple[frozenset[str], frozenset[str]], FieldSet] = {}
+        self._sets: dict[tuple[frozenset[str], frozenset[str], Lists], FieldSet] = {}
+        self._made = 0
         self.clear()
 
     def clear(self) -> None:
@@ -172,19 +174,31 @@ class Book:
         line = without_query(lines[0])
         names = frozenset(asked.asked).union((BY_CLIENT,) if kept.client is not None else (), () if kept.any_query else (BY_QUERY,))
         known = self._lines.get(line)
-        if known is None or not names <= known.names or not told <= known.told:
-            if known is not None:
-                names, told = names | known.names, told | known.told
-            known = self._sets.get((names, told))
-            if known is None:
-                if len(self._sets) >= MAX_SETS:
-                    self._sets.clear()
-                known = self._sets[names, told] = FieldSet(names, told)
+        if known is None or not (names <= known.names and told <= known.told and (known.by_client or known.lists[:len(kept.lists)] == kept.lists)):
+            known = self._set_for(names, told, kept.lists, known)
             if len(self._lines) >= MAX_LINES:
                 self._lines.clear()
             self._lines[line] = known
         found = known.sort(lines, line, kept.request.connection.client_ip)
         return None if found is None else found[0]
+
+    def _set_for(self, names: frozenset[str], told: frozenset[str], own: Lists, known: FieldSet | None) -> FieldSet:
+        """The set of what an answer depends on, and of what others to its request line do (*known*)."""
+        lists = own
+        if known is not None:
+            names, told = names | known.names, told | known.told
+            lists = tuple(dict.fromkeys(known.lists + own))
+        if len(lists) > MAX_LISTS:
+            lists = own  # the others may be those of settings that are gone
+        if BY_CLIENT in names or len(lists) > MAX_LISTS:
+            names, lists = names | {BY_CLIENT}, ()
+        found = self._sets.get((names, told, lists))
+        if found is None:
+            if len(self._sets) >= MAX_SETS:
+                self._sets.clear()
+            self._made += 1
+            found = self._sets[names, told, lists] = FieldSet(names, told, lists, self._made)
+        return found
 
     def _put(self, key: Key, kept: Kept) -> None:
         self._bytes += kept.weight

@@ -7,7 +7,7 @@ kept answer is good as long as each note still holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from errno import EINVAL, ENOENT, ENOTDIR
 from stat import S_IFDIR, S_IFLNK, S_IFREG
 from typing import Any, Final
@@ -126,17 +126,18 @@ def _question(*, follow: bool) -> Callable[[FileView, str], os.stat_result | Non
 class FileView:
     """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
 
-    *client* says that it depended on the client's address, *query* on the query of the request's target, *outside* on something that can't be
-    noted, so that it is not kept.  *moving* are texts in the answer's fields that go with the clock: each as it stands there, and what makes it anew
-    for a second.
+    *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on the query of the request's target,
+    *outside* on something that can't be noted, so that it is not kept.  *moving* are texts in the answer's fields that go with the clock: each as it
+    stands there, and what makes it anew for a second.
     One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others, *nested_bytes* what they wrote.
     """
 
-    __slots__ = ("_looks", "client", "errno", "moving", "nested", "nested_bytes", "newest", "notes", "outside", "query")
+    __slots__ = ("_looks", "client", "errno", "lists", "moving", "nested", "nested_bytes", "newest", "notes", "outside", "query")
 
     def __init__(self, looks: Looks | None = None) -> None:
         self._looks = looks
         self.client = self.outside = self.query = False
+        self.lists: tuple[Container[str], ...] = ()
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.moving: list[Moving] = []
         self.newest = self.nested = self.nested_bytes = 0

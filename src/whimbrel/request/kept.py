@@ -76,9 +76,10 @@ class KeptView:
 class Kept:
     """One kept answer.
 
-    *client* is the only address it holds for, None for all; *limit* the number of earlier requests on a connection from which on it does not
-    hold (its head says that the connection stays open).  *any_query*: it holds whatever the query of the request's target is.  *steady*: within
-    one second all its uses by one client have the same log lines, those whose heads are *head* to the byte.
+    *client* is the only address it holds for, None for all, or for all that are in the same of *lists* as *asker* is; *limit* the number of earlier
+    requests on a connection from which on it does not hold (its head says that the connection stays open).  *any_query*: it holds whatever the
+    query of the request's target is.  *steady*: within one second all its uses by one client have the same log lines, those whose heads are *head*
+    to the byte.
 
     *logs* are the access logs that tell of it, until its first use makes *writers* of them.
 
@@ -93,9 +94,10 @@ class Kept:
     """
 
     __slots__ = (
-        "adders", "adds", "after", "any_query", "around", "before", "body", "checked", "client", "chunked", "close", "data", "date", "digits",
-        "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_second", "lines", "logs", "most", "moved", "moving", "notes",
-        "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "slot", "stamp", "steady", "tail", "turn", "weight", "writers",
+        "adders", "adds", "after", "any_query", "around", "asker", "before", "body", "checked", "chunked", "client", "close", "data", "date",
+        "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_second", "lines", "lists", "logs", "most", "moved",
+        "moving", "notes", "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "slot", "stamp", "steady", "tail", "turn",
+        "weight", "writers",
     )
 
     def __init__(
@@ -116,6 +118,8 @@ class Kept:
         self.digits = len(str(r.keepalive_max))
         self.close = answer.close
         self.client = r.connection.client_ip if r.files.client else None
+        self.asker = r.connection.client_ip
+        self.lists = () if r.files.client else r.files.lists
         self.any_query = not r.files.query
         self.limit = (r.server_conf(CoreServer).max_keep_alive if not answer.close else 0) or 1 << 60
         self.notes: tuple[Note, ...] = r.files.lasting()
@@ -141,6 +145,8 @@ class Kept:
         """Whether it may answer a request on *connection*; files are looked at once in each *turn* of a server's loop (-1: always)."""
         if connection.served >= self.limit or (self.client is not None and self.client != connection.client_ip):
             return False
+        if self.lists and connection.client_ip != self.asker and not self._like_asker(connection.client_ip):
+            return False
         if turn < 0 or self.checked != turn:
             if not still_holds(self.notes, turn):
                 return False
@@ -148,6 +154,10 @@ class Kept:
         if self.logs is not None:
             self._prepare(self.logs)
         return self.remade is None or self._made(self.remade, connection)
+
+    def _like_asker(self, client: str) -> bool:
+        """Whether a client is in the same of `lists` as the one that the answer was made for."""
+        return all((client in one) is (self.asker in one) for one in self.lists)
 
     def slim(self, bare: RawHead) -> None:
         """Let go of what no further use asks for: most of what a request and its head, whose bytes are *bare*, take in memory.

@@ -7,6 +7,7 @@ What a line is worth is worked out once for each set of fields: clients repeat m
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Final
 
 from whimbrel.octets import text
@@ -27,7 +28,8 @@ _QUERY: Final = re.compile(rb"[!\"$-~\x80-\xff]*").fullmatch
 _QUERIED: Final = re.compile(rb"((?:\0[01] )?[A-Z]+ (?:https? )?/[^? ]*)\?[!\"$-~\x80-\xff]*( [^?]*)").fullmatch
 _VALUE: Final = re.compile(rb"[\t -~\x80-\xff]*").fullmatch
 
-Key = tuple[bytes | str, ...]
+Key = tuple[bytes | str | int, ...]
+Lists = tuple[Container[str], ...]  # of addresses, each asked whether a client's is in it
 Told = tuple[bytes, ...]
 
 
@@ -113,15 +115,18 @@ def without_query(line: bytes) -> bytes:
 
 class FieldSet:
     """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` and `BY_QUERY` maybe among them; *told*: those in
-    access logs, `REQUEST_LINE` maybe among them.
+    access logs, `REQUEST_LINE` maybe among them; *lists*: the lists of addresses of which it matters in which of them the client is.
 
-    *latest* is a line that `sort` has just met for the first time and that is worth nothing, b"" where there was none.
+    *number* tells sets apart, so that an answer is found under no other than the one that it was kept under.  *latest* is a line that `sort` has
+    just met for the first time and that is worth nothing, b"" where there was none.
     """
 
-    __slots__ = ("_idle", "_known", "_told", "_wanted", "by_client", "by_query", "latest", "line_told", "names", "told")
+    __slots__ = ("_idle", "_known", "_told", "_wanted", "_parts", "by_client", "by_query", "latest", "line_told", "lists", "names",
+                 "number", "told")
 
-    def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset()) -> None:
-        self.names, self.told = names, told
+    def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset(), lists: Lists = (), number: int = 0) -> None:
+        self.names, self.told, self.lists, self.number = names, told, lists, number
+        self._parts: dict[str, str] = {}      # in which of the lists a client is
         self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
         self.line_told = REQUEST_LINE in told and not self.by_query
         self._wanted = frozenset(name.encode("latin-1") for name in names | ALWAYS)
@@ -148,7 +153,18 @@ class FieldSet:
                 key.append(line)
             if worth & TOLD:
                 told.append(line)
-        return (lines[0] if self.by_query else bare, client if self.by_client else "", *key), tuple(told)
+        if not self.by_client:
+            client = self.part(client) if self.lists else ""
+        return (self.number, lines[0] if self.by_query else bare, client, *key), tuple(told)
+
+    def part(self, client: str) -> str:
+        """In which of the lists a client is, a letter for each."""
+        found = self._parts.get(client)
+        if found is None:
+            if len(self._parts) >= MAX_KNOWN:
+                self._parts.clear()
+            found = self._parts[client] = "".join(["y" if client in one else "n" for one in self.lists])
+        return found
 
     def _look(self, line: bytes) -> int | None:
         found = _LINE.fullmatch(line)

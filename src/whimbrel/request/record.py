@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whimbrel.http.headers import Headers
@@ -190,6 +190,19 @@ class Request:
         drop = getattr(stream, "drop", None)
         if drop is not None:
             drop()
+
+    def among(self, addresses: Container[str]) -> bool:
+        """Whether the client's address, as mod_remoteip may have corrected it, is one of *addresses*: an object that stays the same.
+
+        The answer then depends on this alone, not on the address: it is given to all clients of whom the same is true.
+        """
+        connection, files = self.connection, self.files
+        if connection.user_ip:
+            files.client = True
+            return connection.user_ip in addresses
+        if addresses not in files.lists:
+            files.lists += (addresses,)
+        return connection.client_ip in addresses
 
     def outside(self) -> None:
         """Say that this answer depended on something that can't be noted: it will not be kept."""

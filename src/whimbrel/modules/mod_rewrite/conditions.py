@@ -16,6 +16,7 @@ from whimbrel.modules.mod_rewrite.settings import Cond, Test
 from whimbrel.modules.mod_rewrite.template import Compiler, Template
 from whimbrel.modules.mod_rewrite.trace import Asked
 from whimbrel.modules.setters import atoi
+from whimbrel.regex import Found
 from whimbrel.registry.module import Reads
 
 Ask = Callable[[Context, str], bool]
@@ -24,7 +25,7 @@ Ask = Callable[[Context, str], bool]
 class Condition:
     """One condition; where *waits* is set only `holds_later` may be used."""
 
-    __slots__ = ("_ask", "_cond", "_subject", "or_next", "reads", "waits")
+    __slots__ = ("_addresses", "_ask", "_cond", "_subject", "or_next", "reads", "waits")
 
     def __init__(self, cond: Cond, compiler: Compiler) -> None:
         self._cond, self.or_next = cond, cond.or_next
@@ -33,10 +34,28 @@ class Condition:
         by_request = cond.test in (Test.URL, Test.ACCESSIBLE)
         self.waits = by_request or self._subject.waits
         self.reads = self._subject.reads | _READS.get(cond.test, Reads.NOTHING) | reads(cond)
+        self._addresses: _Addresses | None = None
+        if cond.subject == "%{REMOTE_ADDR}" and (cond.test is Test.REGEX or cond.test in _STRINGS):
+            self._addresses, self.reads = _Addresses(self._ask), Reads.HEAD
 
     def holds(self, c: Context) -> bool:
         """Whether it holds."""
+        if self._addresses is not None:
+            return self._holds_for_client(c, self._addresses)
         return self._judge(c, self._subject.text(c))
+
+    def _holds_for_client(self, c: Context, addresses: _Addresses) -> bool:
+        """`holds` of a condition on the client's address, which is all that then matters of it, unless it is told or quoted."""
+        r = c.r
+        found = r.among(addresses)
+        text = r.connection.user_ip or r.connection.client_ip
+        if c.log is not None or c.step is not None:
+            r.files.client = True
+        if found:
+            self._ask(c, text)
+            if c.cond is not None:
+                c.cond = _OfClient(c.cond, r)
+        return self._done(c, text, found)
 
     async def holds_later(self, c: Context) -> bool:
         """`holds` where something has to be waited for."""
@@ -62,6 +81,47 @@ class Condition:
             text = "(null)" if cond.test is Test.EXPRESSION else text
             c.say(4, f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => {'matched' if result else 'not-matched'}")
         return result
+
+
+class _Addresses:
+    """The addresses about which a condition says yes, before it is negated."""
+
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def __contains__(self, address: object) -> bool:
+        return isinstance(address, str) and self._ask(Context(None), address)
+
+
+class _OfClient:
+    """The match of a client's address: whoever quotes it makes the answer one for this client."""
+
+    __slots__ = ("_found", "_r")
+
+    def __init__(self, found: Found, r: Any) -> None:
+        self._found, self._r = found, r
+
+    def _quoted(self) -> Found:
+        self._r.files.client = True
+        return self._found
+
+    def group(self, number: int = 0, /) -> Any:
+        """See Found."""
+        return self._quoted().group(number)
+
+    def groups(self) -> Any:
+        """See Found."""
+        return self._quoted().groups()
+
+    def start(self, number: int = 0, /) -> int:
+        """See Found."""
+        return self._quoted().start(number)
+
+    def end(self, number: int = 0, /) -> int:
+        """See Found."""
+        return self._quoted().end(number)
 
 
 _READS: Final = {
