@@ -172,6 +172,19 @@ def test_a_port_in_use(server: Running) -> None:
         "no listening sockets available, shutting down\nAH00015: Unable to open logs\n")
 
 
+def test_a_module_that_cannot_begin_says_so_in_the_log_alone(server: Running) -> None:
+    """Before anybody asks which user is to serve."""
+    path = server.root / "conf/httpd.conf"
+    path.write_text("".join(line for line in path.read_text().splitlines(True) if not line.startswith(("User", "Group"))))
+    (server.root / "conf/mime.types").unlink()
+    done = server.run("-DFOREGROUND")
+    assert (done.returncode, done.stderr) == (1, "")
+    log = (server.root / "logs/error_log").read_text()
+    assert "[mime:error]" in log
+    assert "AH01597: could not open mime types config file" in log
+    assert log.endswith("\nAH00016: Configuration Failed\n")
+
+
 def test_a_stale_pid_file_is_overwritten_with_a_warning(server: Running) -> None:
     (server.root / "logs/httpd.pid").write_text("999999\n")
     server.start()

@@ -108,7 +108,7 @@ def refused(reading: Reading, problem: PostConfigError) -> int:
     from whimbrel.server.master import Master, StartOptions
 
     master = Master(StartOptions(reading.load_again, ""))
-    master.prepare(configuration)
+    master.prepare(configuration, serves=False)
     master.refuse(problem, again=problem.again)
     return 1
 

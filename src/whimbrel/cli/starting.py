@@ -145,12 +145,22 @@ def run(arguments: Arguments) -> int:
                 return status
         return control.start(reading, configuration)
     except PostConfigError as problem:
-        return control.refused(reading, problem)
+        return _refused(reading, problem)
     except (ConfigError, StartError) as problem:
         if arguments.json and arguments.check_only:
             return _told(reading, problem)
         _list_read(reading)
         return failed(problem, reading)
+
+
+def _refused(reading: Reading, problem: PostConfigError) -> int:
+    """A module could not begin, which its server's log tells unless there is none; the exit status."""
+    from whimbrel.cli import control
+
+    try:
+        return control.refused(reading, problem)
+    except StartError as worse:
+        return failed(worse, reading)
 
 
 def _list_read(reading: Reading) -> None:

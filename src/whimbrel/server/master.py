@@ -65,10 +65,11 @@ class Master:
         self.notifier = systemd.Notifier(os.environ)
 
     # starting ---------------------------------------------------------------------------------
-    def prepare(self, configuration: Configuration) -> None:
-        """Everything that may fail while there is somebody to tell; raises StartError."""
+    def prepare(self, configuration: Configuration, *, serves: bool = True) -> None:
+        """Everything that may fail while there is somebody to tell; raises StartError.  Not *serves*: only the logs are wanted."""
         spec = configuration.spec
-        privileges.check(spec, configuration.dialect)
+        if serves:
+            privileges.check(spec, configuration.dialect)
         loaded = configuration.loaded("systemd_module")
         self.notifier.enable(loaded)
         if loaded and not self.sockets:
