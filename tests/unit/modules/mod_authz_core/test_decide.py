@@ -129,12 +129,16 @@ def _calls(site: Site, source: str) -> int:
     for _ in range(4):  # what is compiled at its first uses is compiled then
         site.status(source=source)
         site.engine.kept.clear()
-    profile = cProfile.Profile()
-    profile.enable()
-    site.status(source=source)
-    profile.disable()
-    stats: Any = pstats.Stats(profile)
-    return int(stats.total_calls)
+    counts = []
+    for _ in range(3):  # the first request in a second has more to do
+        profile = cProfile.Profile()
+        profile.enable()
+        site.status(source=source)
+        profile.disable()
+        site.engine.kept.clear()
+        stats: Any = pstats.Stats(profile)
+        counts.append(int(stats.total_calls))
+    return min(counts)
 
 
 @pytest.mark.parametrize(("before", "line", "after"), [
