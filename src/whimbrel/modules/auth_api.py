@@ -198,7 +198,7 @@ def auth_name(scope: Scope) -> Callable[[Request], str | None]:
 def environment(r: Request, name: str) -> str | None:
     """A variable of the request's environment; httpd's tables have no regard to case."""
     found = r.env.get(name)
-    if found is not None or not r.env:
+    if found is not None or not r.env or getattr(r.env, "folded", False):
         return found
     low = name.lower()
     return next((value for key, value in r.env.items() if key.lower() == low), None)

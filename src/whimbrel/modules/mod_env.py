@@ -59,7 +59,8 @@ def make_fixup(scope: Scope) -> Made | None:
         return None
 
     def fixup(r: Any) -> Answer:
-        r.env = {**values, **r.env}
+        env = r.env
+        r.env = {**values, **env} if env.__class__ is dict else env.over(values)
         return OK
 
     return Made(fixup, Reads.NOTHING)

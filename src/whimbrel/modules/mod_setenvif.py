@@ -158,7 +158,7 @@ _SOURCES: dict[str, tuple[Source, Reads]] = {
 def env_value(r: Any, name: str) -> str | None:
     """A variable of the request; names are compared without regard to case, as httpd's tables do."""
     value: str | None = r.env.get(name)
-    if value is None and r.env:
+    if value is None and r.env and not getattr(r.env, "folded", False):
         low = name.lower()
         for key, found in r.env.items():
             if key.lower() == low:

@@ -14,6 +14,7 @@ from typing import Any
 
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, POST_READ_REQUEST, Answer
+from whimbrel.request.variables import OWN, Variables
 
 
 class Ids:
@@ -44,11 +45,15 @@ def make_id(scope: Scope) -> Made:
     ids = Ids(scope.dialect.ids_by_address)
 
     def mark(r: Any) -> Answer:
+        """Made when it is asked for: most requests are answered without."""
         earlier = r.env.get("REDIRECT_UNIQUE_ID") if r.prev is not None else None
-        r.env["UNIQUE_ID"] = ids.next(int(r.time), r.connection.local_ip) if earlier is None else earlier
+        if earlier is None:
+            r.env = Variables(r.env, r.files, ids.next, int(r.time), r.connection.local_ip)
+        else:
+            r.env[OWN] = earlier
         return DECLINED
 
-    return Made(mark, Reads.OUTSIDE)
+    return Made(mark, Reads.HEAD)
 
 
 MODULE = Module(name="unique_id_module", source="mod_unique_id.c", hooks=(Hook(POST_READ_REQUEST, make_id, Order.REALLY_FIRST),))

@@ -147,7 +147,7 @@ class Engine:
         first.bytes_sent = r.bytes_sent = count
         fields: Any = first.headers_in
         head, files = first.head, r.files
-        again = not files.outside and head is not None and head.raw and self._comes_again(first)
+        again = not (files.outside or files.own) and head is not None and head.raw and self._comes_again(first)
         asked, query = set(fields.asked) if again and fields.__class__ is AskedHeaders else None, files.query
         if first.body_in.trailers is not None:
             _merge_trailers(first)
@@ -156,7 +156,7 @@ class Engine:
         if again and not files.outside:
             if asked is not None:
                 fields.asked = asked  # what only the log wanted to know did not make the answer
-            files.query = query
+            files.query, files.own = query, False
             self.kept.offer(head, answer, *self._log_writers(first.server))
 
     def _comes_again(self, r: Request) -> bool:

@@ -127,16 +127,17 @@ class FileView:
     """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
 
     *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on the query of the request's target,
-    *outside* on something that can't be noted, so that it is not kept.  *moving* are texts in the answer's fields that go with the clock: each as it
-    stands there, and what makes it anew for a second.
+    *own* on what no other request has, *outside* on something that can't be noted: these two are not kept.  *moving* are texts in the answer's
+    fields that go with the clock: each as it stands there, and what makes it anew for a second.
     One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others, *nested_bytes* what they wrote.
     """
 
-    __slots__ = ("_looks", "client", "errno", "lists", "moving", "nested", "nested_bytes", "newest", "notes", "outside", "query")
+    __slots__ = ("_looks", "client", "errno", "lists", "moving", "nested", "nested_bytes", "newest", "notes", "outside", "own",
+                 "query")
 
     def __init__(self, looks: Looks | None = None) -> None:
         self._looks = looks
-        self.client = self.outside = self.query = False
+        self.client = self.outside = self.own = self.query = False
         self.lists: tuple[Container[str], ...] = ()
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.moving: list[Moving] = []

@@ -93,7 +93,8 @@ def _common(r: Request) -> bool:
         r.headers_in.none_of(SAID) and not r.output_filters and r.proto >= HTTP_1_1 and r.stream is None
         and not (r.header_only or r.chunked or r.close or r.expecting_100 or r.no_cache or r.assbackwards or connection.ending)
         and r.status_line is None and not r.content_encodings and not r.content_languages and not r.err_headers_out.entries()
-        and not r.files.moving and r.body_in.failure is None and (not r.env or DECIDING.isdisjoint(r.env))
+        and not r.files.moving and r.body_in.failure is None
+        and (not r.env or (DECIDING.isdisjoint(r.env) if r.env.__class__ is dict else not any(name in r.env for name in DECIDING)))
         and not 0 < r.plan.server_core.max_keep_alive <= connection.served and (r.status not in HEADER_ONLY or not r.body)
     )
 

@@ -182,7 +182,7 @@ class Request:
     @property
     def keep(self) -> bool:
         """Whether the finished answer may be kept."""
-        return not self.files.outside
+        return not (self.files.outside or self.files.own)
 
     def drop_stream(self) -> None:
         """Nobody will read what the handler goes on writing; a stream with a ``drop`` method is told."""

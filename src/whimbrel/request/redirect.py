@@ -202,6 +202,6 @@ def fast_redirect(sub: Request, r: Request) -> None:
         r.headers_out.set(name, value)
     for name, value in sub.err_headers_out.items():
         r.err_headers_out.set(name, value)
-    r.env = {**r.env, **sub.env}
+    r.env.update(dict.items(sub.env))
     r.notes = {**r.notes, **sub.notes}
 

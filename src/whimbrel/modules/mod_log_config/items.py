@@ -218,6 +218,11 @@ def log_id(r: Any, argument: str) -> str | None:
     return (r.connection.log_id if argument == "c" else r.log_id) or None
 
 
+def variable(r: Any, argument: str) -> str | None:
+    """%{NAME}e."""
+    return _escaped(r.env.get(argument))
+
+
 def trailer_in(r: Any, argument: str) -> str | None:
     """%{Name}^ti: a field behind the request's body."""
     found = r.body_in.trailers
@@ -234,7 +239,7 @@ KINDS: Final[dict[str, ItemKind]] = {
     "H": _Q(lambda r, _a: _escaped(r.protocol)), "s": _Q(status, original=True), "b": _Q(common_bytes, dynamic=True, steady=True),
     "B": _Q(lambda r, _a: str(r.bytes_sent), dynamic=True, steady=True), "i": _Q(field_in, dynamic=True, steady=True), "o": _Q(field_out),
     "C": _Q(cookie, dynamic=True, steady=True),
-    "n": _Q(lambda r, a: _escaped(r.notes.get(a))), "e": _Q(lambda r, a: _escaped(r.env.get(a))),
+    "n": _Q(lambda r, a: _escaped(r.notes.get(a))), "e": _Q(variable),
     "v": _Q(lambda r, _a: _escaped(r.server.name)), "V": _Q(lambda r, _a: _escaped(server_name(r))), "p": _Q(port, dynamic=True), "P": _Q(process),
     "X": _Q(connection_state, dynamic=True), "k": _Q(lambda r, _a: str(r.connection.served), dynamic=True),
     "R": _Q(lambda r, _a: _escaped(r.handler)), "L": _Q(log_id, original=True, dynamic=True, versions=_24),

@@ -26,6 +26,7 @@ from whimbrel.modules.mod_log_config.items import (
     request_line,
     request_time,
     status,
+    variable,
 )
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
@@ -307,7 +308,7 @@ class LogWriter:
         cut = 0, 0
         for item in self.items:
             own = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
-            if isinstance(item, LogItem) and (own or item.dynamic) and not _left_out(item, final):
+            if isinstance(item, LogItem) and (own or item.dynamic or _is_own(item, final)) and not _left_out(item, final):
                 if own:
                     own_lines += 1
                     before = _filler(template, tuple(slots)) if item.fn is request_line and own_lines == 1 else None
@@ -344,6 +345,15 @@ class LogWriter:
             return "-" if value is None else value
 
         return slot
+
+
+def _is_own(item: LogItem, final: Any) -> bool:
+    """Whether the item tells what no other request has."""
+    if item.fn is not variable:
+        return False
+    from whimbrel.request.variables import OWN, Variables  # the answering side: a check of a configuration does without
+
+    return item.argument.upper() == OWN and isinstance(final.env, Variables)
 
 
 def _left_out(item: LogItem, final: Any) -> bool:
