@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from whimbrel.http.headers import Headers, Pair
+
+NO_TESTS: Final[Mapping[str, tuple[Container[str], ...]]] = MappingProxyType({})
 
 
 class AskedHeaders(Headers):
     """The fields of one request.
 
-    *asked* are the lower-case names that were looked up, there or not.  *whole* says that this is not all: the table was gone through as a whole, or
-    changed, so that whoever looked at it may depend on any field.
+    *asked* are the lower-case names that were looked up, there or not; *tests* the sets of values in which a field's was looked for, by its name:
+    that is all that matters of such a field, unless it is among *asked*.  *whole* says that this is not all: the table was gone through as a whole,
+    or changed, so that whoever looked at it may depend on any field.
     """
 
-    __slots__ = ("asked", "whole")
+    __slots__ = ("asked", "tests", "whole")
 
     def __init__(self, of: Headers) -> None:
         """Take over the entries of *of*, which must not be changed afterwards."""
         self._at, self._more = of._at, of._more
         self.asked: set[str] = set()
+        self.tests: Mapping[str, tuple[Container[str], ...]] = NO_TESTS
         self.whole = False
 
     def get(self, name: str, default: str | None = None) -> str | None:
@@ -28,6 +34,15 @@ class AskedHeaders(Headers):
         self.asked.add(low)
         found = self._at.get(low)
         return default if found is None else found[1]
+
+    def among(self, name: str, values: Container[str]) -> bool | None:
+        """See Headers.among."""
+        low = name.lower()
+        known = self.tests.get(low, ())
+        if values not in known:
+            self.tests = {**self.tests, low: (*known, values)}
+        found = self._at.get(low)
+        return None if found is None else found[1] in values
 
     def none_of(self, names: frozenset[str]) -> bool:
         """See Headers.none_of."""

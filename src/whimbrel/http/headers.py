@@ -6,7 +6,7 @@ a comma, `overlay` puts one table before another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 Pair = tuple[str, str]
 
@@ -38,6 +38,11 @@ class Headers:
         """The first value of *name*."""
         found = self._at.get(name.lower())
         return default if found is None else found[1]
+
+    def among(self, name: str, values: Container[str]) -> bool | None:
+        """Whether a field's value is among *values*, None where there is no such field."""
+        found = self._at.get(name.lower())
+        return None if found is None else found[1] in values
 
     def none_of(self, names: frozenset[str]) -> bool:
         """Whether there is no entry for any of *names*, which are in lower case."""

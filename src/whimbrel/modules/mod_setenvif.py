@@ -204,25 +204,25 @@ def _matcher(one: Condition) -> Callable[[str], Any]:
     return lambda value: text in value
 
 
-class _Addresses:
-    """The clients' addresses that a line matches."""
+class _Matched:
+    """The values that a line matches."""
 
     __slots__ = ("_matches",)
 
     def __init__(self, matches: Callable[[str], Any]) -> None:
         self._matches = matches
 
-    def __contains__(self, address: object) -> bool:
-        return isinstance(address, str) and bool(self._matches(address))
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and bool(self._matches(value))
 
 
 class _Step:
     """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands.
 
-    *addresses* is set where only that matters of the client's address whether the line matches it.
+    *values* is set where only that matters of the part whether the line matches it: of the client's address, or of the header *header*.
     """
 
-    __slots__ = ("addresses", "matches", "same", "source", "test", "variables")
+    __slots__ = ("header", "matches", "same", "source", "test", "values", "variables")
 
     def __init__(self, one: Condition, source: Source, same: bool) -> None:
         self.source, self.same, self.matches, self.test = source, same, _matcher(one), one.test
@@ -231,7 +231,13 @@ class _Step:
             (name, value if value is None or plain else Substitution(value, ampersand=one.ampersand)) for name, value in one.variables
         ]
         quoting = any(isinstance(value, Substitution) and value.plain is None for _name, value in self.variables)
-        self.addresses = _Addresses(self.matches) if source is client_ip and not quoting else None
+        self.header = "" if one.attribute.lower() in _SOURCES or one.names is not None or one.test is not None else one.attribute
+        self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
+
+    def inside(self, r: Any, values: _Matched) -> bool | None:
+        """Whether the part is among *values*; None for a header that the request does not have."""
+        found: bool | None = r.headers_in.among(self.header, values) if self.header else r.among(values)
+        return found
 
     def set(self, env: dict[str, str], found: Any) -> None:
         for name, value in self.variables:
@@ -264,25 +270,26 @@ def _make(conditions: list[Condition]) -> Made | None:
         step = _Step(one, source, one.attribute.lower() == before)
         before = one.attribute.lower()
         if tested:
-            step.addresses = None
-        elif step.addresses is not None:
-            depends, before = Reads.HEAD, ""
+            step.values = None
+        elif step.values is not None:
+            depends = Reads.HEAD
         steps.append(step)
         reads |= depends
 
     def set_variables(r: Any) -> Answer:
-        value, env, last = "", r.env, NOTHING_YET
+        value, known, env, last = "", False, r.env, NOTHING_YET
         for step in steps:
             if step.test is not None:
                 true, last = _tested(r, step.test, last)
                 if true:
                     step.set(env, last)
                 continue
-            if step.addresses is not None:
-                found = r.among(step.addresses)
+            found: Any = step.inside(r, step.values) if step.values is not None else None
+            if found is not None:
+                known = False
             else:
-                if not step.same:
-                    value = step.source(r) or ""
+                if not (step.same and known):
+                    value, known = (env_value(r, step.header) if step.values is not None else step.source(r)) or "", True
                 found = step.matches(value)
             if found:
                 last = last if found is True else found

@@ -14,7 +14,7 @@ from whimbrel.http.head import Head, HeadLimits
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.kept import Kept, moves_unseen
-from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, FieldSet, Key, Lists, Near, RawHead, Told, without_query
+from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, FieldSet, Key, Lists, Near, RawHead, Tests, Told, without_query
 from whimbrel.request.record import Connection, Request
 
 MAX_BODY: Final = 512 * 1024
@@ -84,7 +84,7 @@ class Book:
 
     def __init__(self) -> None:
         self.exact: dict[bytes, Kept] = {}
-        self._sets: dict[tuple[frozenset[str], frozenset[str], Lists], FieldSet] = {}
+        self._sets: dict[tuple[frozenset[str], frozenset[str], Lists, Tests], FieldSet] = {}
         self._made = 0
         self.clear()
 
@@ -168,36 +168,40 @@ class Book:
 
     def _key(self, kept: Kept, head: Head, bare: RawHead, asked: Any, told: frozenset[str]) -> Key | None:
         """Under what other heads find the answer; None where they can't."""
-        if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) > MAX_FIELDS or not plain(head):
+        if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) + len(asked.tests) > MAX_FIELDS or not plain(head):
             return None
         lines = bare.raw.split(b"\r\n")
         line = without_query(lines[0])
         names = frozenset(asked.asked).union((BY_CLIENT,) if kept.client is not None else (), () if kept.any_query else (BY_QUERY,))
-        known = self._lines.get(line)
-        if known is None or not (names <= known.names and told <= known.told and (known.by_client or known.lists[:len(kept.lists)] == kept.lists)):
-            known = self._set_for(names, told, kept.lists, known)
+        known, tests = self._lines.get(line), tuple(asked.tests.items())
+        if known is None or not (names <= known.names and told <= known.told and (known.by_client or known.lists[:len(kept.lists)] == kept.lists)
+                                 and _tested(tests, known)):
+            known = self._set_for(names, told, kept.lists, tests, known)
             if len(self._lines) >= MAX_LINES:
                 self._lines.clear()
             self._lines[line] = known
         found = known.sort(lines, line, kept.request.connection.client_ip)
         return None if found is None else found[0]
 
-    def _set_for(self, names: frozenset[str], told: frozenset[str], own: Lists, known: FieldSet | None) -> FieldSet:
+    def _set_for(self, names: frozenset[str], told: frozenset[str], own: Lists, tests: Tests, known: FieldSet | None) -> FieldSet:
         """The set of what an answer depends on, and of what others to its request line do (*known*)."""
-        lists = own
+        lists, sets = own, dict(tests)
         if known is not None:
             names, told = names | known.names, told | known.told
             lists = tuple(dict.fromkeys(known.lists + own))
+            sets = {**dict(known.tests), **{name: tuple(dict.fromkeys((*dict(known.tests).get(name, ()), *more))) for name, more in tests}}
         if len(lists) > MAX_LISTS:
             lists = own  # the others may be those of settings that are gone
         if BY_CLIENT in names or len(lists) > MAX_LISTS:
             names, lists = names | {BY_CLIENT}, ()
-        found = self._sets.get((names, told, lists))
+        names |= {name for name, many in sets.items() if len(many) > MAX_LISTS}
+        tests = tuple(sorted(((name, many) for name, many in sets.items() if name not in names), key=lambda pair: pair[0]))
+        found = self._sets.get((names, told, lists, tests))
         if found is None:
             if len(self._sets) >= MAX_SETS:
                 self._sets.clear()
             self._made += 1
-            found = self._sets[names, told, lists] = FieldSet(names, told, lists, self._made)
+            found = self._sets[names, told, lists, tests] = FieldSet(names, told, lists, tests, self._made)
         return found
 
     def _put(self, key: Key, kept: Kept) -> None:
@@ -214,6 +218,12 @@ class Book:
             self.exact.clear()
             self._exact_bytes = kept.weight
         self.exact[head] = kept
+
+
+def _tested(tests: Tests, known: FieldSet) -> bool:
+    """Whether all *tests* are among those of a set."""
+    there = dict(known.tests) if tests else {}
+    return all(name in known.names or set(many) <= set(there.get(name, ())) for name, many in tests)
 
 
 def plain(head: Head) -> bool:

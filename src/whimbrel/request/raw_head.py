@@ -22,6 +22,7 @@ ALWAYS: Final = frozenset((
 MAX_KNOWN: Final = 2048
 MATTERS: Final = 1  # what a line is worth: it decides about the answer
 TOLD: Final = 2     # it is told in an access log
+TESTED: Final = 4   # it decides by what tests say of its value
 _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[\t -~\x80-\xff]*")
 _QUERY: Final = re.compile(rb"[!\"$-~\x80-\xff]*").fullmatch
 # A request line with a query: that of HTTP/1, and the one of HTTP/2 (see http2.raw_head).
@@ -30,6 +31,7 @@ _VALUE: Final = re.compile(rb"[\t -~\x80-\xff]*").fullmatch
 
 Key = tuple[bytes | str | int, ...]
 Lists = tuple[Container[str], ...]  # of addresses, each asked whether a client's is in it
+Tests = tuple[tuple[str, tuple[Container[str], ...]], ...]  # sets of values, each asked whether a field's is in it, by lower-case name
 Told = tuple[bytes, ...]
 
 
@@ -115,17 +117,21 @@ def without_query(line: bytes) -> bytes:
 
 class FieldSet:
     """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` and `BY_QUERY` maybe among them; *told*: those in
-    access logs, `REQUEST_LINE` maybe among them; *lists*: the lists of addresses of which it matters in which of them the client is.
+    access logs, `REQUEST_LINE` maybe among them; *lists*: the lists of addresses of which it matters in which of them the client is;
+    *tests*: the same for the values of fields that are not among *names*.
 
     *number* tells sets apart, so that an answer is found under no other than the one that it was kept under.  *latest* is a line that `sort` has
     just met for the first time and that is worth nothing, b"" where there was none.
     """
 
-    __slots__ = ("_idle", "_known", "_told", "_wanted", "_parts", "by_client", "by_query", "latest", "line_told", "lists", "names",
-                 "number", "told")
+    __slots__ = ("_classes", "_idle", "_known", "_parts", "_tests", "_told", "_wanted", "by_client", "by_query", "latest", "line_told", "lists",
+                 "names", "number", "tests", "told")
 
-    def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset(), lists: Lists = (), number: int = 0) -> None:
-        self.names, self.told, self.lists, self.number = names, told, lists, number
+    def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset(), lists: Lists = (), tests: Tests = (),
+                 number: int = 0) -> None:
+        self.names, self.told, self.lists, self.tests, self.number = names, told, lists, tests, number
+        self._tests = {name.encode("latin-1"): sets for name, sets in tests if name not in names}
+        self._classes: dict[bytes, bytes] = {}  # what tests say of lines
         self._parts: dict[str, str] = {}      # in which of the lists a client is
         self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
         self.line_told = REQUEST_LINE in told and not self.by_query
@@ -151,6 +157,8 @@ class FieldSet:
                     return None
             if worth & MATTERS:
                 key.append(line)
+            elif worth & TESTED:
+                key.append(self._classes[line])
             if worth & TOLD:
                 told.append(line)
         if not self.by_client:
@@ -175,6 +183,11 @@ class FieldSet:
         if len(self._known) + len(self._idle) >= MAX_KNOWN:
             self._known.clear()
             self._idle.clear()
+            self._classes.clear()
+        if not worth & MATTERS and name in self._tests:
+            worth |= TESTED
+            value = text(line[len(name) + 1:].strip(b" \t"))
+            self._classes[line] = name + b":" + b"".join([b"y" if value in one else b"n" for one in self._tests[name]])
         if worth:
             self._known[line] = worth
         else:

@@ -1,0 +1,117 @@
+"""Answers that depend on a field only by what SetEnvIf and BrowserMatch look for in it: each client gets his own, the others share it."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from tests.unit.request.test_books import OLD, ask, kept_for, unkept
+
+from whimbrel.config.load import load
+from whimbrel.config.options import LoadOptions
+from whimbrel.dialect import V22, V24, Dialect
+from whimbrel.modules import ALL
+from whimbrel.request import books
+from whimbrel.request.engine import Engine
+from whimbrel.request.record import Connection
+from whimbrel.testing.standin import StandIn
+
+# The lines of httpd's own configuration, and some more.
+CONF = r"""
+ServerName localhost
+Listen 127.0.0.1:8080
+DocumentRoot "@/htdocs"
+LogFormat "%h %>s %{first}e %{second}e %{third}e %{User-Agent}i" short
+CustomLog logs/access_log short
+BrowserMatch "Mozilla/2" nokeepalive
+BrowserMatch "MSIE 4\.0b2;" nokeepalive downgrade-1.0 force-response-1.0
+BrowserMatch "RealPlayer 4\.0" force-response-1.0
+BrowserMatch "^gnome-vfs" redirect-carefully
+SetEnvIf X-Kind "^a" first=yes
+SetEnvIfNoCase X-Kind "b$" second=yes !first
+SetEnvIf first yes third=yes
+SetEnvIf X-None . third=none
+SetEnvIf ^X-K "c" third=named
+Header set X-First "%{first}e %{second}e %{third}e"
+<Directory "@/htdocs/quoting">
+    SetEnvIf X-Kind "^(.)" third=$1
+</Directory>
+<Directory "@/htdocs/asking">
+    SetEnvIf User-Agent "x" third=x
+    Header set X-Agent "expr=%{HTTP_USER_AGENT}"
+</Directory>
+"""
+SIMPLE = CONF.replace('SetEnvIf ^X-K "c" third=named\n', "")  # the line looks at all fields
+AGENTS = ("", "Mozilla/2.0", "Mozilla/5.0 (X11)", "Mozilla/5.0 (Mac)", "MSIE 4.0b2;", "RealPlayer 4.0", "gnome-vfs/2", "curl/8", "curl/x")
+KINDS = ("", "a", "ab", "AB", "b", "c", "abc", "z")
+PATHS = ("/a.txt", "/quoting/a.txt", "/asking/a.txt", "/none", "/quoting")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("values")
+    for name in ("htdocs/a.txt", "htdocs/quoting/a.txt", "htdocs/asking/a.txt", "conf/mime.types", "logs/x"):
+        (found / name).parent.mkdir(parents=True, exist_ok=True)
+        (found / name).write_text("text/plain txt\n")
+        os.utime(found / name, (OLD, OLD))
+    return found
+
+
+def engine(root: Path, dialect: Dialect = V24, conf: str = CONF) -> Engine:
+    modules = "mime dir setenvif headers log_config " + ("mpm_event authz_core" if dialect is V24 else "authz_host")
+    loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in modules.split())
+    conf = conf if dialect is V24 else conf.replace('    Header set X-Agent "expr=%{HTTP_USER_AGENT}"\n', "    SetEnvIf User-Agent (.*) third=$1\n")
+    (root / "conf/httpd.conf").write_text(loads + conf.replace("@", str(root)))
+    return Engine(load(LoadOptions(server_root=str(root)), ALL, dialect), StandIn())
+
+
+def head(path: str, agent: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: {agent}\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("dialect", [V24, V22])
+@pytest.mark.parametrize("conf", [CONF, SIMPLE], ids=["all fields", "some fields"])
+@pytest.mark.parametrize("seed", range(3))
+def test_each_value_gets_its_own_answer(root: Path, seed: int, conf: str, dialect: Dialect) -> None:
+    chance = random.Random(seed)
+    serving, other = engine(root, dialect, conf), engine(root, dialect, conf)
+    for _ in range(200):
+        path, agent, kind = chance.choice(PATHS), chance.choice(AGENTS), chance.choice(KINDS)
+        fields = [*([f"User-Agent: {agent}"] if agent else []), *([f"X-Kind:  {kind} "] if kind else [])]
+        fields += ["Connection: keep-alive"] if chance.random() < 0.5 else []
+        chance.shuffle(fields)
+        assert ask(serving, path, fields) == unkept(other, path, fields), (path, fields)
+
+
+@pytest.mark.parametrize("first", ["User-Agent: curl/8", ""])
+def test_agents_that_nothing_is_looked_for_in_share(root: Path, first: str) -> None:
+    serving, client = engine(root, conf=SIMPLE), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
+    ask(serving, "/a.txt", [first])
+    ask(serving, "/a.txt", ["User-Agent: Mozilla/5.0 (X11)"])
+    assert kept_for(serving, client, head("/a.txt", "Mozilla/5.0 (Mac)")) is not None
+    assert kept_for(serving, client, head("/a.txt", "Mozilla/2.0")) is None
+
+
+def test_who_asks_for_the_value_shares_nothing(root: Path) -> None:
+    serving, client = engine(root, conf=SIMPLE), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
+    ask(serving, "/asking/a.txt", ["User-Agent: curl/8"])
+    assert kept_for(serving, client, head("/asking/a.txt", "curl/8")) is not None
+    assert kept_for(serving, client, head("/asking/a.txt", "curl/9")) is None
+
+
+def test_thousands_of_agents_share_what_is_kept(root: Path) -> None:
+    serving = engine(root, conf=SIMPLE)
+    for number in range(books.MAX_ENTRIES + 100):
+        ask(serving, "/a.txt", [f"User-Agent: Mozilla/5.0 ({number})"])
+    book = serving.kept.book("127.0.0.1", 8080)
+    assert len(book._young) + len(book._old) < 3
+
+
+def test_too_many_tests_make_an_answer_one_for_its_value(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(books, "MAX_LISTS", 2)
+    serving, client = engine(root, conf=SIMPLE), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
+    ask(serving, "/a.txt", ["User-Agent: curl/8"])
+    assert kept_for(serving, client, head("/a.txt", "curl/8")) is not None
+    assert kept_for(serving, client, head("/a.txt", "curl/9")) is None
