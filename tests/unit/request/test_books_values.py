@@ -115,3 +115,51 @@ def test_too_many_tests_make_an_answer_one_for_its_value(root: Path, monkeypatch
     ask(serving, "/a.txt", ["User-Agent: curl/8"])
     assert kept_for(serving, client, head("/a.txt", "curl/8")) is not None
     assert kept_for(serving, client, head("/a.txt", "curl/9")) is None
+
+
+REWRITING = r"""
+ServerName localhost
+Listen 127.0.0.1:8080
+DocumentRoot "@/htdocs"
+LogFormat "%h %>s %{who}e %{Referer}i" short
+CustomLog logs/access_log short
+RewriteEngine On
+RewriteCond %{HTTP_REFERER} !^$
+RewriteCond %{HTTP_REFERER} !^http://own/ [NC]
+RewriteRule ^/a.txt$ - [F]
+RewriteCond %{HTTP_USER_AGENT} (bot|spider) [NC,OR]
+RewriteCond %{HTTP:X-Kind} =z
+RewriteRule ^/quoting/a.txt$ /a.txt
+RewriteCond %{HTTP_USER_AGENT} (bot|spider) [NC]
+RewriteRule ^/asking/a.txt$ - [E=who:%1]
+RewriteCond %{HTTP_USER_AGENT} bot
+RewriteCond %0x%{HTTP:X-Kind} ^botx(.)
+RewriteRule ^/none$ /a.txt [E=who:%1]
+RewriteCond %{HTTP:X-Kind} <b [NV]
+RewriteRule ^/quoting$ /a.txt
+RewriteRule ^ - [E=seen:%1]
+Header set X-Who "%{who}e %{seen}e"
+"""
+REFERERS = ("", "http://own/1", "http://own/2", "HTTP://OWN/", "http://other/", "x")
+VISITORS = ("", "Mozilla/5.0", "curl/8", "robot", "Googlebot/2", "a Spider")
+
+
+@pytest.mark.parametrize("dialect", [V24, V22])
+@pytest.mark.parametrize("seed", range(3))
+def test_conditions_of_rewriting(root: Path, seed: int, dialect: Dialect) -> None:
+    chance = random.Random(seed)
+    serving, other = (engine(root, dialect, "LoadModule rewrite_module modules/mod_rewrite.so\n" + REWRITING) for _ in range(2))
+    for _ in range(200):
+        path, values = chance.choice(PATHS), (chance.choice(REFERERS), chance.choice(VISITORS), chance.choice(KINDS))
+        fields = [f"{name}: {value}" for name, value in zip(("Referer", "User-Agent", "X-Kind"), values, strict=True) if value]
+        assert ask(serving, path, fields) == unkept(other, path, fields), (path, fields)
+
+
+def test_pages_that_refer_to_a_file_share_it(root: Path) -> None:
+    """The rules against foreign pages that show one's pictures."""
+    serving = engine(root, conf="LoadModule rewrite_module modules/mod_rewrite.so\n" + REWRITING)
+    client = Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
+    asked = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nReferer: http://%b/3\r\n\r\n"
+    ask(serving, "/a.txt", ["Referer: http://own/1"])
+    assert kept_for(serving, client, asked % b"own") is not None
+    assert kept_for(serving, client, asked % b"other") is None

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Any, Final
 
+from whimbrel.lazily import pattern
 from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
 from whimbrel.modules.mod_rewrite.expressions import holds, reads
 from whimbrel.modules.mod_rewrite.settings import Cond, Test
@@ -25,7 +26,7 @@ Ask = Callable[[Context, str], bool]
 class Condition:
     """One condition; where *waits* is set only `holds_later` may be used."""
 
-    __slots__ = ("_addresses", "_ask", "_cond", "_subject", "or_next", "reads", "waits")
+    __slots__ = ("_ask", "_cond", "_field", "_subject", "_values", "or_next", "reads", "waits")
 
     def __init__(self, cond: Cond, compiler: Compiler) -> None:
         self._cond, self.or_next = cond, cond.or_next
@@ -34,28 +35,43 @@ class Condition:
         by_request = cond.test in (Test.URL, Test.ACCESSIBLE)
         self.waits = by_request or self._subject.waits
         self.reads = self._subject.reads | _READS.get(cond.test, Reads.NOTHING) | reads(cond)
-        self._addresses: _Addresses | None = None
-        if cond.subject == "%{REMOTE_ADDR}" and (cond.test is Test.REGEX or cond.test in _STRINGS):
-            self._addresses, self.reads = _Addresses(self._ask), Reads.HEAD
+        self._values: _Values | None = None
+        self._field = _field_of(cond.subject)
+        if (self._field or cond.subject == "%{REMOTE_ADDR}") and (cond.test is Test.REGEX or cond.test in _STRINGS):
+            self._values, self.reads = _Values(self._ask), Reads.HEAD
 
     def holds(self, c: Context) -> bool:
         """Whether it holds."""
-        if self._addresses is not None:
-            return self._holds_for_client(c, self._addresses)
+        if self._values is not None:
+            return self._holds_for_value(c, self._values)
         return self._judge(c, self._subject.text(c))
 
-    def _holds_for_client(self, c: Context, addresses: _Addresses) -> bool:
-        """`holds` of a condition on the client's address, which is all that then matters of it, unless it is told or quoted."""
+    def _holds_for_value(self, c: Context, values: _Values) -> bool:
+        """`holds` of a condition on the client's address or on a field, which is all that then matters of it, unless it is told or quoted."""
         r = c.r
-        found = r.among(addresses)
-        text = r.connection.user_ip or r.connection.client_ip
+        if not self._field:
+            found, text = r.among(values), r.connection.user_ip or r.connection.client_ip
+        else:
+            found, text = r.headers_in.among(self._field, values), ""
+            if found is None:
+                found = "" in values
+            else:
+                text = r.headers_in.entries()[self._field.lower()][1]
+                c.asked.append(self._field)
         if c.log is not None or c.step is not None:
-            r.files.client = True
+            self._tell(r)
         if found:
             self._ask(c, text)
             if c.cond is not None:
-                c.cond = _OfClient(c.cond, r)
+                c.cond = _Quoted(c.cond, lambda: self._tell(r))
         return self._done(c, text, found)
+
+    def _tell(self, r: Any) -> None:
+        """What the condition looks at is told: all of it matters."""
+        if self._field:
+            r.headers_in.get(self._field)
+        else:
+            r.files.client = True
 
     async def holds_later(self, c: Context) -> bool:
         """`holds` where something has to be waited for."""
@@ -83,28 +99,38 @@ class Condition:
         return result
 
 
-class _Addresses:
-    """The addresses about which a condition says yes, before it is negated."""
+_FIELD: Final = pattern(r"%\{(?:HTTP:([^{}:]+)|HTTP_(USER_AGENT|REFERER|COOKIE|FORWARDED|PROXY_CONNECTION|ACCEPT))\}")
+
+
+def _field_of(subject: str) -> str:
+    """The field of the request that *subject* stands for, "" for any other; Host, which always matters, is none."""
+    found = _FIELD.fullmatch(subject)
+    name = (found[1] or found[2].replace("_", "-").title()) if found is not None else ""
+    return "" if name.lower() == "host" else name
+
+
+class _Values:
+    """The values about which a condition says yes, before it is negated."""
 
     __slots__ = ("_ask",)
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    def __contains__(self, address: object) -> bool:
-        return isinstance(address, str) and self._ask(Context(None), address)
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and self._ask(Context(None), value)
 
 
-class _OfClient:
-    """The match of a client's address: whoever quotes it makes the answer one for this client."""
+class _Quoted:
+    """A match that says when it is quoted."""
 
-    __slots__ = ("_found", "_r")
+    __slots__ = ("_found", "_tell")
 
-    def __init__(self, found: Found, r: Any) -> None:
-        self._found, self._r = found, r
+    def __init__(self, found: Found, tell: Callable[[], None]) -> None:
+        self._found, self._tell = found, tell
 
     def _quoted(self) -> Found:
-        self._r.files.client = True
+        self._tell()
         return self._found
 
     def group(self, number: int = 0, /) -> Any:
