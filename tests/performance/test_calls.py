@@ -98,6 +98,7 @@ def calls_per_request(site: Site, feed: Iterator[bytes], status: int, *, forgets
     count = calls_of(ask)
     assert wire.out[9:12] == b"%d" % status, wire.out[:200]
     assert not site.problems, site.problems
+    connection.connection_lost(None)  # the scoreboard tells of connections
     return count // ROUNDS
 
 
