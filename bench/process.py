@@ -105,7 +105,7 @@ class Running:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.server.port)) == 0:
                     return self
-            time.sleep(0.05)
+            time.sleep(0.002)
         self.__exit__()
         assert self.process.stdout is not None
         raise NotStarted(self.process.stdout.read().decode("latin-1"))
