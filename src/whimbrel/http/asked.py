@@ -35,14 +35,16 @@ class AskedHeaders(Headers):
         found = self._at.get(low)
         return default if found is None else found[1]
 
-    def among(self, name: str, values: Container[str]) -> bool | None:
-        """See Headers.among."""
+    def tested(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
+        """See Headers.tested."""
         low = name.lower()
-        known = self.tests.get(low, ())
-        if values not in known:
-            self.tests = {**self.tests, low: (*known, values)}
+        known = self.tests.get(low)
+        if known is None:
+            self.tests = {**self.tests, low: sets}
+        elif known is not sets:
+            self.tests = {**self.tests, low: tuple(dict.fromkeys((*known, *sets)))}
         found = self._at.get(low)
-        return None if found is None else found[1] in values
+        return None if found is None else found[1]
 
     def none_of(self, names: frozenset[str]) -> bool:
         """See Headers.none_of."""

@@ -39,10 +39,10 @@ class Headers:
         found = self._at.get(name.lower())
         return default if found is None else found[1]
 
-    def among(self, name: str, values: Container[str]) -> bool | None:
-        """Whether a field's value is among *values*, None where there is no such field."""
+    def tested(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
+        """The value of a field, of which the caller wants to know nothing but in which of *sets* it is."""
         found = self._at.get(name.lower())
-        return None if found is None else found[1] in values
+        return None if found is None else found[1]
 
     def none_of(self, names: frozenset[str]) -> bool:
         """Whether there is no entry for any of *names*, which are in lower case."""

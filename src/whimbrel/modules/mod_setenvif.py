@@ -219,7 +219,8 @@ class _Matched:
 class _Step:
     """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands.
 
-    *values* is set where only that matters of the part whether the line matches it: of the client's address, or of the header *header*.
+    *values* is set where only that matters of the part whether the line matches it: of the header *header*, or of the client's address, where there
+    is no such.
     """
 
     __slots__ = ("header", "matches", "same", "source", "test", "values", "variables")
@@ -234,11 +235,6 @@ class _Step:
         self.header = "" if one.attribute.lower() in _SOURCES or one.names is not None or one.test is not None else one.attribute
         self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
 
-    def inside(self, r: Any, values: _Matched) -> bool | None:
-        """Whether the part is among *values*; None for a header that the request does not have."""
-        found: bool | None = r.headers_in.among(self.header, values) if self.header else r.among(values)
-        return found
-
     def set(self, env: dict[str, str], found: Any) -> None:
         for name, value in self.variables:
             if value is None:
@@ -249,6 +245,15 @@ class _Step:
 
 def _nothing(_r: Any) -> str | None:
     return None
+
+
+def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
+    """A header, or a variable where there is none; in which of *sets* it is, is all that lines want to know of the header."""
+    def header_or_variable(r: Any) -> str | None:
+        value: str | None = r.headers_in.tested(name, sets)
+        return env_value(r, name) if value is None else value
+
+    return header_or_variable
 
 
 def _tested(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
@@ -275,6 +280,10 @@ def _make(conditions: list[Condition]) -> Made | None:
             depends = Reads.HEAD
         steps.append(step)
         reads |= depends
+    for step in steps:
+        if step.header and step.values is not None:
+            alike = [one.values for one in steps if one.header.lower() == step.header.lower()]
+            step.source = _looked_into(step.header, tuple([values for values in alike if values is not None]))
 
     def set_variables(r: Any) -> Answer:
         value, known, env, last = "", False, r.env, NOTHING_YET
@@ -284,12 +293,13 @@ def _make(conditions: list[Condition]) -> Made | None:
                 if true:
                     step.set(env, last)
                 continue
-            found: Any = step.inside(r, step.values) if step.values is not None else None
-            if found is not None:
-                known = False
+            if step.values is not None and not step.header:
+                found, known = r.among(step.values), False
             else:
                 if not (step.same and known):
-                    value, known = (env_value(r, step.header) if step.values is not None else step.source(r)) or "", True
+                    value, known = step.source(r) or "", True
+                elif step.header and step.values is None:
+                    r.headers_in.get(step.header)  # the value is quoted: all of it matters
                 found = step.matches(value)
             if found:
                 last = last if found is True else found

@@ -24,7 +24,7 @@ MAX_ENTRIES: Final = 4096
 MAX_LINES: Final = 4096               # request lines whose fields are known
 MAX_FIELDS: Final = 32                # fields that one request line's answers may depend on
 MAX_SETS: Final = 64                  # different sets of such fields
-MAX_LISTS: Final = 12                 # lists of addresses; whoever depends on more is asked for his own
+MAX_LISTS: Final = 64                 # lists of addresses, and sets of values of one field; who depends on more depends on all of it
 NOTHING: Final = (None, None)
 SETTLED: Final = 1_000_000_000  # nanoseconds: a file changed within the last second may change again unseen
 

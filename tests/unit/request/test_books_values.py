@@ -36,7 +36,10 @@ SetEnvIf X-None . third=none
 SetEnvIf ^X-K "c" third=named
 Header set X-First "%{first}e %{second}e %{third}e"
 <Directory "@/htdocs/quoting">
+    SetEnvIf X-Kind "b" second=folder
     SetEnvIf X-Kind "^(.)" third=$1
+    SetEnvIf first "(.)" second=first
+    SetEnvIf first "^y(.)" third=$1
 </Directory>
 <Directory "@/htdocs/asking">
     SetEnvIf User-Agent "x" third=x

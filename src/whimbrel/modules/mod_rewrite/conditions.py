@@ -26,7 +26,7 @@ Ask = Callable[[Context, str], bool]
 class Condition:
     """One condition; where *waits* is set only `holds_later` may be used."""
 
-    __slots__ = ("_ask", "_cond", "_field", "_subject", "_values", "or_next", "reads", "waits")
+    __slots__ = ("_ask", "_cond", "_field", "_sets", "_subject", "_values", "or_next", "reads", "waits")
 
     def __init__(self, cond: Cond, compiler: Compiler) -> None:
         self._cond, self.or_next = cond, cond.or_next
@@ -39,6 +39,7 @@ class Condition:
         self._field = _field_of(cond.subject)
         if (self._field or cond.subject == "%{REMOTE_ADDR}") and (cond.test is Test.REGEX or cond.test in _STRINGS):
             self._values, self.reads = _Values(self._ask), Reads.HEAD
+            self._sets = (self._values,)
 
     def holds(self, c: Context) -> bool:
         """Whether it holds."""
@@ -52,11 +53,10 @@ class Condition:
         if not self._field:
             found, text = r.among(values), r.connection.user_ip or r.connection.client_ip
         else:
-            found, text = r.headers_in.among(self._field, values), ""
-            if found is None:
-                found = "" in values
-            else:
-                text = r.headers_in.entries()[self._field.lower()][1]
+            value = r.headers_in.tested(self._field, self._sets)
+            text = value or ""
+            found = text in values
+            if value is not None:
                 c.asked.append(self._field)
         if c.log is not None or c.step is not None:
             self._tell(r)
