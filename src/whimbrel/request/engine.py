@@ -16,7 +16,6 @@ from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
-from whimbrel.http.headers import Headers
 from whimbrel.http.status import DROPPING
 from whimbrel.registry.phases import DECLINED, DONE, OK
 from whimbrel.registry.phases import Answer as Said
@@ -28,7 +27,8 @@ from whimbrel.request.die import die, die_at_once, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.error_log import ErrorLog
 from whimbrel.request.files import Contents, Looks
-from whimbrel.request.finish import finish, finish_at_once, last_of
+from whimbrel.request.finish import finish, last_of
+from whimbrel.request.forms import Form, finish_at_once, refused_at_once
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, repeat
 from whimbrel.request.log import LogLine, enabled
@@ -69,7 +69,7 @@ class Engine:
         self.contents, self.looks = Contents(), Looks()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
-        self.forms: dict[tuple[Any, ...], tuple[bytes, bytes, Headers]] = {}  # heads around Date, and the fields they are made of (see finish.py)
+        self.forms: dict[tuple[Any, ...], Form] = {}  # heads of answers (see forms.py)
         self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
         self._writers: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
@@ -106,8 +106,12 @@ class Engine:
             elif failure is not None and failure.chunk and status != failure.status and not (r.close or status in DROPPING):
                 r.status, body.noticed = failure.status, True  # the body is looked at before the page for another failure is made
                 await send_error(r, status)
-            elif not die_at_once(r, status):
-                await die(r, status)
+            else:
+                answer = refused_at_once(r, status)
+                if answer is not None:
+                    return answer
+                if not die_at_once(r, status):
+                    await die(r, status)
         elif head.error is not None and head.error.additional:
             r.status = status
             await send_error(r, head.error.additional)

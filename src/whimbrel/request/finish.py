@@ -22,9 +22,6 @@ SAID: Final = frozenset(("range", "request-range", "connection"))  # fields of a
 RANGES: Final = frozenset(("range", "request-range"))
 MOST_GOOD: Final = 2048  # fields of answers that are known to be in order; none longer than so many characters
 LONGEST_GOOD: Final = 256
-MOST_FORMS: Final = 512  # heads of answers that are kept
-# Variables that decide about the form of an answer.
-DECIDING: Final = frozenset(("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset"))
 HTTP_1_0 = (1, 0)
 HTTP_1_1: Final = (1, 1)
 # The fields that a 304 of 2.2 has, lower case.
@@ -51,52 +48,10 @@ async def finish(r: Request) -> Answer:
             await die(r, status)
             r = last_of(r)
             await filtered(r)
-            return _answer(r, measured=False)
+            return answer_of(r, measured=False)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless and r.body_in.noticed
-    return _answer(r, measured=not refused, refused=refused, plain=plain)
-
-
-def finish_at_once(r: Request) -> Answer | None:
-    """`finish` where request and answer are of the common form, and nothing has to be waited for; None, and nothing done, where not.
-
-    All that decides about the head of such an answer is the settings, its status, type and length, and the fields it has: heads are kept by these.
-    """
-    if not _common(r):
-        return None
-    length, engine = 0, r.engine
-    for part in r.body:
-        length += part.length if isinstance(part, FilePart) else len(part)
-    pairs = r.headers_out.entries().values()
-    key = (r.plan, r.status, r.content_type, length, *pairs)
-    found = engine.forms.get(key)
-    if found is not None:
-        before, after, fields = found
-        r.headers_out = fields.copy()
-        return Answer(r, before, after, r.body, None, close=False)
-    good = engine.good_fields
-    for pair in pairs:
-        if pair not in good and not _is_good(r, pair):
-            return None
-    answer = _answer(r, plain=True)
-    if answer.framing is Framing.LENGTH and not answer.close:
-        if len(engine.forms) >= MOST_FORMS:
-            engine.forms.clear()
-        engine.forms[key] = (answer.before, answer.after, r.headers_out.copy())
-    return answer
-
-
-def _common(r: Request) -> bool:
-    """Whether there is nothing about the request, and about what its handler left, that could ask for more than the fields do."""
-    connection = r.connection
-    return (
-        r.headers_in.none_of(SAID) and not r.output_filters and r.proto >= HTTP_1_1 and r.stream is None
-        and not (r.header_only or r.chunked or r.close or r.expecting_100 or r.no_cache or r.assbackwards or connection.ending)
-        and r.status_line is None and not r.content_encodings and not r.content_languages and not r.err_headers_out.entries()
-        and not r.files.moving and r.body_in.failure is None
-        and (not r.env or (DECIDING.isdisjoint(r.env) if r.env.__class__ is dict else not any(name in r.env for name in DECIDING)))
-        and not 0 < r.plan.server_core.max_keep_alive <= connection.served and (r.status not in HEADER_ONLY or not r.body)
-    )
+    return answer_of(r, measured=not refused, refused=refused, plain=plain)
 
 
 def _has_bad_field(r: Request) -> bool:
@@ -110,7 +65,7 @@ def _has_bad_field(r: Request) -> bool:
     return False
 
 
-def _is_good(r: Request, pair: Pair) -> bool:
+def is_good(r: Request, pair: Pair) -> bool:
     """Whether a field is in order, so short that this is remembered, and judged strictly."""
     good = r.engine.good_fields
     if not r.plan.server_core.strict_http or len(pair[1]) > LONGEST_GOOD or bad_header((pair,), strict=True) is not None:
@@ -122,7 +77,7 @@ def _is_good(r: Request, pair: Pair) -> bool:
 
 
 def _is_bad(r: Request, pair: Pair) -> bool:
-    if _is_good(r, pair):
+    if is_good(r, pair):
         return False
     bad = bad_header((pair,), strict=r.plan.server_core.strict_http)
     if bad is not None:
@@ -139,8 +94,8 @@ async def _refused(r: Request) -> Answer:
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
-        return _answer(r, bare=True)
-    return _answer(r, measured=False)
+        return answer_of(r, bare=True)
+    return answer_of(r, measured=False)
 
 
 def _emptied(r: Request) -> None:
@@ -156,7 +111,7 @@ def last_of(r: Request) -> Request:
     return r
 
 
-def _answer(r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False) -> Answer:
+def answer_of(r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False) -> Answer:
     """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416, nor after a bad body.
 
     *bare*: the connection ends without a word about it; *refused*: since the request's body was; *plain*: the request says nothing of `SAID`.

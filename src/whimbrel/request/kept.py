@@ -126,7 +126,7 @@ class Kept:
         self.chunked = answer.framing is Framing.CHUNKED
         self.payload = self._framed(body)  # as HTTP/1 sends it
         self.moving = _moving(r, answer.after)
-        self.slot = _slot(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
+        self.slot = slot_of(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
         self.digits = len(str(r.keepalive_max))
         self.close = answer.close
         self.client = r.connection.client_ip if r.files.client else None
@@ -290,7 +290,8 @@ class Kept:
         return self.lines
 
 
-def _slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
+def slot_of(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
+    """What of a head behind Date stands before and behind the Keep-Alive count, and where that begins; None where it is not found there."""
     if not r.keepalive_max:
         return None
     mark = KEEP_ALIVE + b"%d\r\n" % r.keepalive_max

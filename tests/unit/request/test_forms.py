@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.access import Site
 
-from whimbrel.request import finish
+from whimbrel.request import forms
 from whimbrel.request.record import Connection
 from whimbrel.testing.wire import Client
 
@@ -51,6 +51,8 @@ KINDS = {
     "own page": "GET /said/none HTTP/1.1", "no charset": "GET /bare HTTP/1.1", "redirect": "GET /in HTTP/1.1", "head": "HEAD /f.html?1 HTTP/1.1",
     "old": "GET /f.html?1 HTTP/1.0", "old page": "GET /none HTTP/1.0", "ends": "GET /ends HTTP/1.1",
     "close": "GET /f.html?1 HTTP/1.1\r\nConnection: close", "stays": "GET /f.html?1 HTTP/1.1\r\nConnection: keep-alive",
+    "page stays": "GET /none HTTP/1.1\r\nConnection: Keep-Alive", "page ends": "GET /none HTTP/1.1\r\nConnection: keep-alive, close",
+    "page of a range": "GET /none HTTP/1.1\r\nRange: bytes=0-1\r\nConnection: keep-alive",
     "range": "GET /f.html?1 HTTP/1.1\r\nRange: bytes=0-1", "not modified": "GET /f.html?1 HTTP/1.1\r\nIf-None-Match: *",
 }
 
@@ -77,6 +79,31 @@ def test_the_last_request_of_a_connection_is_told_so(tmp_path: Path) -> None:
         assert answers[0].endswith("</body></html>\n") and len(answers[0].partition("\r\n\r\n")[2]) == int(fields(answers[0])["content-length"])
 
 
+def test_who_asks_for_the_connection_to_be_kept_is_told_how_often(tmp_path: Path) -> None:
+    site = Site(tmp_path, CONF.replace("Requests 2", "Requests 4"))
+    for path in ("/f.html?1", "/none"):
+        answers = [fields(answer) for answer in served(site, *[f"GET {path} HTTP/1.1\r\nConnection: keep-alive"] * 5)]
+        assert [answer.get("keep-alive") for answer in answers[:4]] == [f"timeout=5, max={left}" for left in (4, 3, 2, 1)]
+        assert [answer["connection"] for answer in answers] == ["Keep-Alive"] * 4 + ["close"]
+        assert "keep-alive" not in answers[4]
+        assert [answer["content-length"] for answer in answers] == [answers[0]["content-length"]] * 5
+
+
+def test_a_connection_without_limit_counts_nothing(tmp_path: Path) -> None:
+    site = Site(tmp_path, CONF.replace("Requests 2", "Requests 0"))
+    answers = [fields(answer) for answer in served(site, *["GET /none HTTP/1.1\r\nConnection: keep-alive"] * 3)]
+    assert [answer["keep-alive"] for answer in answers] == ["timeout=5"] * 3
+
+
+def test_a_page_of_an_error_takes_nothing_from_the_last_one(tmp_path: Path) -> None:
+    site = Site(tmp_path, f"{CONF}ServerSignature On\nUseCanonicalName Off\n")
+    for _ in range(2):
+        for name in ("one.test", "two.test"):
+            answer = served(site, f"GET http://{name}/none HTTP/1.1\r\nConnection: keep-alive")[0]
+            assert f" Server at {name} Port " in answer
+        assert "<title>405 " in served(site, "PUT /f.html HTTP/1.1")[0]
+
+
 def test_files_of_other_lengths_have_other_heads(tmp_path: Path) -> None:
     site = Site(tmp_path, CONF)
     (tmp_path / "htdocs/long.html").write_text("x" * 300)
@@ -97,7 +124,7 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
 
 
 def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finish, "MOST_FORMS", 8)
+    monkeypatch.setattr(forms, "MOST_FORMS", 8)
     site = Site(tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n")
     for number in range(20):
         assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"

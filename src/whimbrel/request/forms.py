@@ -1,0 +1,135 @@
+"""Answers of the common form, finished at once: what `die` and `finish` come to where nothing has to be waited for.
+
+All that decides about the head of such an answer is the settings, its status, type and length, the fields it has, and whether the client asked for
+the connection to be kept: heads are kept by these.  A count in Keep-Alive has a slot.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from whimbrel.http.error_page import alike
+from whimbrel.http.headers import Headers
+from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.body import FilePart, Part
+from whimbrel.request.die import die_at_once
+from whimbrel.request.finish import HEADER_ONLY, HTTP_1_1, RANGES, SAID, answer_of, is_good
+from whimbrel.request.kept import slot_of
+from whimbrel.request.record import Request
+
+MOST_FORMS: Final = 512  # heads of answers that are kept
+# Variables that decide about the form of an answer.
+DECIDING: Final = frozenset(("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset"))
+TELLING: Final = frozenset((405, 501))  # whose head names methods
+
+
+class Form(NamedTuple):
+    """The head of an answer around the value of Date, and its *fields*, which nobody changes once they are made.
+
+    *slot*: *after* in two pieces around the Keep-Alive count, and where that begins; None where there is no count.  *body* is that of an error page.
+    """
+
+    before: bytes
+    after: bytes
+    fields: Headers
+    slot: tuple[bytes, bytes, int] | None
+    body: bytes
+
+
+def finish_at_once(r: Request) -> Answer | None:
+    """`finish` where request and answer are of the common form, and nothing has to be waited for; None, and nothing done, where not."""
+    asks = _asks(r)
+    if asks is None or r.output_filters or r.err_headers_out.entries() or r.content_encodings or r.content_languages or not _common(r):
+        return None
+    length, engine = 0, r.engine
+    for part in r.body:
+        length += part.length if isinstance(part, FilePart) else len(part)
+    pairs = r.headers_out.entries().values()
+    key = (r.plan, r.status, r.content_type, length, asks, *pairs)
+    form = engine.forms.get(key)
+    if form is not None:
+        return _of(r, form, r.body)
+    good = engine.good_fields
+    for pair in pairs:
+        if pair not in good and not is_good(r, pair):
+            return None
+    answer = answer_of(r, plain=not asks)
+    _keep(r, key, answer)
+    return answer
+
+
+def refused_at_once(r: Request, status: int) -> Answer | None:
+    """`die_at_once` for a page that says nothing of the request, and `finish_at_once`; None, and nothing done, where it is another page."""
+    plan = r.plan
+    if (
+        not 400 <= status < 600 or status in TELLING or r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes
+        or not alike(status, version22=plan.dialect.reasons_22) or plan.core.error_documents or plan.insert_error_filter.answer is None
+    ):
+        return None
+    asks = _asks(r)
+    if asks is None or not _common(r):
+        return None
+    key = (plan, status, asks, r.engine.signature(r) if plan.core.server_signature else "")
+    form = r.engine.forms.get(key)
+    if form is None:
+        die_at_once(r, status)
+        answer = finish_at_once(r)
+        if answer is not None and not r.chunked:
+            _keep(r, key, answer)
+        return answer
+    r.status, r.answers, r.content_type = status, True, "text/html; charset=iso-8859-1"
+    if r.output_filters:
+        r.output_filters.clear()
+    if r.content_languages or r.content_encodings:
+        r.content_languages, r.content_encodings = [], []
+    r.mtime = None
+    r.body = [form.body]
+    return _of(r, form, r.body)
+
+
+def _asks(r: Request) -> bool | None:
+    """Whether the client asks for the connection to be kept; None where it says something else of what decides about the form of its answer."""
+    fields = r.headers_in
+    if fields.none_of(SAID):
+        return False
+    entries = fields.entries()
+    if "connection" not in entries or not RANGES.isdisjoint(entries):
+        return None
+    return True if entries["connection"][1].lower() == "keep-alive" and fields.unique else None
+
+
+def _common(r: Request) -> bool:
+    """Whether there is nothing about the request, and about what its handler left, that could ask for more than the fields do."""
+    connection, env = r.connection, r.env
+    return (
+        r.proto >= HTTP_1_1 and r.stream is None
+        and not (r.header_only or r.chunked or r.close or r.expecting_100 or r.no_cache or r.assbackwards or connection.ending or r.files.moving)
+        and r.status_line is None and r.body_in.failure is None
+        and (not env or (DECIDING.isdisjoint(env) if env.__class__ is dict else not any(name in env for name in DECIDING)))
+        and not 0 < r.plan.server_core.max_keep_alive <= connection.served and (r.status not in HEADER_ONLY or not r.body)
+    )
+
+
+def _keep(r: Request, key: tuple[Any, ...], answer: Answer) -> None:
+    """Let other answers have the head of this one."""
+    if answer.framing is not Framing.LENGTH or answer.close:
+        return
+    slot, forms = slot_of(r, answer.after), r.engine.forms
+    if slot is None and r.keepalive_max:
+        return
+    if len(forms) >= MOST_FORMS:
+        forms.clear()
+    body = r.body[0] if len(r.body) == 1 else b""
+    forms[key] = Form(answer.before, answer.after, r.headers_out.copy(), slot, body if isinstance(body, bytes) else b"")
+
+
+def _of(r: Request, form: Form, body: list[Part]) -> Answer:
+    """An answer with the head of others."""
+    before, after, fields, slot, _page = form
+    if slot is not None:
+        first, second, most = slot
+        left = r.keepalive_max = most - r.connection.served
+        after, fields = b"%b%d%b" % (first, left, second), fields.copy()
+        fields.set("Keep-Alive", f"timeout={int(r.plan.server_core.keep_alive_timeout)}, max={left}")
+    r.headers_out = fields
+    return Answer(r, before, after, body, None, close=False)
