@@ -170,7 +170,7 @@ def make_fixup(scope: Scope) -> Made | None:
             return DECLINED
         return fixup(r)
 
-    return Made(unless_file, Reads.HEAD | Reads.FILES, waits=True)
+    return Made(unless_file, Reads.HEAD | Reads.FILES, waits=True, needs_file=conf.fallback is None)
 
 
 INDEXES = Where.OR_INDEXES

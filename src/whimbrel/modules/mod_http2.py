@@ -158,7 +158,7 @@ def make_fixups(_scope: Scope) -> Made:
             r.outside()
         return OK
 
-    return Made(fixups)
+    return Made(fixups, needs_file=True)
 
 
 def note_tags(configuration: Any) -> None:

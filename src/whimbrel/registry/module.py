@@ -54,6 +54,7 @@ class Made:
 
     *waits*: fn is `async def`, or gives something to be waited for where it has no answer at once.  The rest spares calls: *answer* is what fn
     answers to every request; fn declines for methods whose numbers are not in the mask *methods*, and for handlers that *handlers* doesn't name.
+    *needs_file*: fn declines, and leaves all as it is, where the request has no file (`info`), handler or encoding, and its connection no notes.
     """
 
     fn: HookFn
@@ -62,6 +63,7 @@ class Made:
     answer: Answer | None = None
     methods: int = -1
     handlers: frozenset[str] | None = None
+    needs_file: bool = False
 
 
 HookMaker = Callable[[Scope], Made | None]

@@ -29,9 +29,10 @@ class Ready:
 
     *answer* is what the phase always answers, None where its hooks have to be asked.  *hooks* are all of them, *usual* those that may have a word
     about GET and HEAD; `named` are those for one handler.  *passes* are the answers after which the next hook is asked, None for all.
+    *waits*: there are hooks that may have to be waited for.  *idle*: none has a word where there is no file (see `Made.needs_file`).
     """
 
-    __slots__ = ("_made", "_named", "_types", "answer", "client", "hooks", "passes", "pure", "usual")
+    __slots__ = ("_made", "_named", "_types", "answer", "client", "hooks", "idle", "passes", "pure", "usual", "waits")
 
     def __init__(self, made: Iterable[Made], run: Run) -> None:
         self._made = tuple(made)
@@ -42,8 +43,10 @@ class Ready:
             reads |= one.reads
         self.hooks = _callable(self._made)
         self.usual = _callable(one for one in self._made if one.methods & 1)
+        self.waits = any(one.waits for one in self._made)
         self.pure = not reads & (Reads.OUTSIDE | Reads.TIME)
         self.client = bool(reads & Reads.CLIENT)
+        self.idle = all(one.needs_file for one in self._made) and self.pure and not self.client
         self.passes = None if run is Run.VOID else (DECLINED,) if run is Run.FIRST else (OK, DECLINED)
         self.answer = self._always(DECLINED if run is Run.FIRST else OK) if self.pure and not self.client else None
 

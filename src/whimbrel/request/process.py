@@ -49,15 +49,47 @@ async def run(r: Request, ready: Ready, hooks: Hooks | None = None) -> Answer:
     return DECLINED if passes is not None and OK not in passes else OK
 
 
+def at_once(r: Request, ready: Ready) -> Answer:
+    """`run` for a phase of which no hook waits."""
+    if not ready.pure:
+        r.files.outside = True
+    if ready.client:
+        r.files.client = True
+    passes = ready.passes
+    for hook, _waits in ready.hooks if r.method_number else ready.usual:
+        answer: Any = hook(r)
+        if passes is not None and answer not in passes:
+            found: Answer = answer
+            return found
+    return DECLINED if passes is not None and OK not in passes else OK
+
+
 async def process(r: Request) -> Answer:
     """Everything between the head and the handler; OK when the handler may run."""
     if r.main is None or r.filename is None:
-        answer = await _translate(r)
+        uri = r.uri
+        answer = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else decoded(r)
         if answer != OK:
             return answer
+        plan = r.plan
+        if plan.locations.sections or plan.core.ifs:
+            walk_location_and_if(r)
+            plan = r.plan
+        ready = plan.translate_name
+        answer = await run(r, ready) if ready.waits else at_once(r, ready)
+        if answer != OK:
+            return _config_error(r, answer, "translate")
     if r.plan.layers:
         r.plan = r.engine.world.root(r.server)
-    answer = await _map_to_storage(r)
+    ready = r.plan.map_to_storage
+    if ready.answer is not None:
+        answer = ready.answer
+    else:
+        answer = await run(r, ready) if r.method_number or ready.usual else DECLINED
+    if answer == DECLINED:
+        answer = directory_walk(r)
+        if answer == OK and r.plan.core.files:
+            file_walk(r)
     if answer not in (OK, DECLINED):
         return answer
     if r.elsewhere != r.uri or r.plan.core.ifs:
@@ -75,20 +107,16 @@ async def process(r: Request) -> Answer:
                 await run_phase(r, NOTE_AUTH_FAILURE)
             return answer
         plan = r.plan
-    answer = await run(r, plan.type_checker)
+    ready = plan.type_checker
+    answer = await run(r, ready) if ready.waits else at_once(r, ready)
     if answer != OK:
         return _config_error(r, answer, "find types")
-    fixups = r.plan.fixups
-    return await run(r, fixups) if fixups.answer is None else fixups.answer
-
-
-async def _translate(r: Request) -> Answer:
-    answer = decoded(r)
-    if answer != OK:
-        return answer
-    walk_location_and_if(r)
-    answer = await run(r, r.plan.translate_name)
-    return _config_error(r, answer, "translate") if answer != OK else OK
+    ready = r.plan.fixups
+    if ready.answer is not None:
+        return ready.answer
+    if ready.idle and r.info is None and r.handler is None and not r.content_encodings and not r.connection.notes:
+        return OK
+    return await run(r, ready)
 
 
 def decoded(r: Request) -> Answer:
@@ -105,19 +133,6 @@ def decoded(r: Request) -> Answer:
         r.log("info", f"found %2f (encoded '/') in URI path ({r.unparsed_uri}), returning 404", code="AH00026")
     r.uri = path.partition("\0")[0] if old else path  # the C text of 2.2 ends there
     return status
-
-
-async def _map_to_storage(r: Request) -> Answer:
-    ready = r.plan.map_to_storage
-    answer = ready.answer
-    if answer is None:
-        answer = await run(r, ready) if r.method_number or ready.usual else DECLINED
-    if answer != DECLINED:
-        return answer
-    answer = directory_walk(r)
-    if answer == OK and r.plan.core.files:
-        file_walk(r)
-    return answer
 
 
 async def check_access(r: Request) -> Answer:

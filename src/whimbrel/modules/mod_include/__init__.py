@@ -99,7 +99,7 @@ def make_fixup(scope: Scope) -> Made:
         r.add_filter(INCLUDES)
         return DECLINED
 
-    return Made(fixup, Reads.HEAD | Reads.FILES)
+    return Made(fixup, Reads.HEAD | Reads.FILES, needs_file=True)
 
 
 MODULE = Module(

@@ -285,7 +285,7 @@ def make_fixup(_scope: Scope) -> Made:
                 break
         return DECLINED
 
-    return Made(fixup)
+    return Made(fixup, needs_file=True)
 
 
 MODULE = Module(
