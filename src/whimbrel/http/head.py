@@ -1,8 +1,9 @@
 """Reading the head of a request from a growing buffer.
 
-Nearly every head is plain; one regular expression recognises it and two splits read it.  Everything else (folded lines, bare line feeds,
-HTTP/0.9, whatever is too long or malformed) goes to the exact reader, which decides as httpd's own does, message by message.  The same check
-followed by httptools takes a quarter to a half longer than the splits, with two fields as with eight: so no other parser is used.
+Nearly every head is plain; two regular expressions recognise it and a split reads it, where its fields are not known from an earlier one.
+Everything else (folded lines, bare line feeds, HTTP/0.9, whatever is too long or malformed) goes to the exact reader, which decides as httpd's own
+does, message by message.  The same check followed by httptools takes a quarter to a half longer than expressions and split, with two fields as with
+eight: so no other parser is used.
 
 Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, LimitRequestFieldSize); RFC 9112.
 """
@@ -13,7 +14,7 @@ import re
 from typing import Final
 
 from whimbrel.http.fields import Fields, read_fields
-from whimbrel.http.headers import Headers
+from whimbrel.http.headers import Headers, Pair
 from whimbrel.http.host import check_host, construct_host
 from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
 from whimbrel.http.request_line import RequestLine, parse_request_line
@@ -22,6 +23,9 @@ from whimbrel.records import dataclass
 
 __all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "compose", "read_head"]
 
+KnownFields = dict[bytes, tuple[dict[str, Pair], str, int]]  # by their bytes, with host name and port
+MOST_KNOWN: Final = 128  # fields that are remembered
+DECIDING: Final = frozenset(("content-length", "transfer-encoding", "expect"))  # about more than the host
 MAX_BLANK_LINES = 10  # empty lines that may come before a request
 
 READ_22: Final = 8000  # bytes that 2.2 reads at once
@@ -77,11 +81,9 @@ class Head:
     notes: tuple[Reason, ...] = ()
 
 
-_PLAIN = re.compile(
-    r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])\r\n"
-    r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n"
-)
-_FIELDS = re.compile(r"([^:]++):[ \t]*+([^\r]*+)\r\n").findall  # of the lines that _PLAIN let through
+_PLAIN_LINE = re.compile(r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])").fullmatch
+_PLAIN_FIELDS = re.compile(r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n").fullmatch
+_FIELDS = re.compile(r"([^:]++):[ \t]*+([^\r]*+)\r\n").findall  # of the lines that _PLAIN_FIELDS let through
 # Names of fields as clients spell them; others take a call each.
 _LOW: Final = {name: name.lower() for known in (
     "Host", "User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Connection", "Cookie", "Referer", "Cache-Control", "Pragma",
@@ -98,15 +100,17 @@ _VERSION_1_1 = (1, 1)
 
 def read_head(
     data: bytes, limits: HeadLimits, rules: HeadRules, *, start: int = 0, seen: int = 0, ending: Ending = Ending.OPEN,
+    known: KnownFields | None = None,
 ) -> Head | None:
     """The head that begins at *start* of *data*, or None when more bytes are needed.
 
     *seen* is how far an earlier call that gave None had looked (the buffer's length then): without a line feed behind it nothing is parsed again.
     *ending* tells that no more bytes come; None then means that there was no request at all and the connection is closed without a word.
+    *known* are fields that were read before, under the same limits and rules: clients send the same ones again and again.
     """
     stop = data.find(b"\r\n\r\n", max(start, seen - 3))
     if stop >= 0 and stop + 4 - start <= limits.plain:
-        head = _read_plain(data[start:stop + 4], stop + 4, limits, rules)
+        head = _read_plain(data[start:stop + 4], stop + 4, limits, rules, known)
         if head is not None:
             return head
     elif seen and ending is Ending.OPEN and data.find(b"\n", seen) < 0 and len(data) - start <= limits.plain:
@@ -130,24 +134,47 @@ def compose(raw: bytes, line: str, headers: Headers, rules: HeadRules) -> Head:
     return _finish(head, entries, rules)
 
 
-def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules) -> Head | None:
+def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules, known: KnownFields | None) -> Head | None:
     """A head of the common form, None for any other."""
-    match = _PLAIN.fullmatch(raw.decode("latin-1"))
+    cut = raw.find(b"\r\n")
+    line = raw[:cut].decode("latin-1")
+    match = _PLAIN_LINE(line)
     if match is None:
         return None
-    method, target, uri, query, minor, lines = match.groups()
-    fields = _FIELDS(lines)
+    method, target, uri, query, minor = match.groups()
+    if method == "CONNECT" or (rules.registered_methods and method not in rules.methods):
+        return None
+    protocol, version = _PROTOCOLS[minor]
+    lines = raw[cut + 2:]
+    found = known.get(lines) if known is not None else None
+    if found is not None:
+        entries, name, port = found
+        return Head(raw, end, method, target, protocol, version, Headers.of_unique(entries.copy()), line, uri, query, None, name, port)
+    fields = _plain_fields(lines, limits)
+    if fields is None:
+        return None
+    head = _finish(Head(raw, end, method, target, protocol, version, Headers.of_unique(fields), line, uri, query), fields, rules)
+    if known is not None and head.error is None and head.hostname and DECIDING.isdisjoint(fields):
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        known[lines] = (fields.copy(), head.hostname, head.port)
+    return head
+
+
+def _plain_fields(lines: bytes, limits: HeadLimits) -> dict[str, Pair] | None:
+    """Fields of the common form, by their lower-case names; None for others."""
+    match = _PLAIN_FIELDS(lines.decode("latin-1"))
+    if match is None:
+        return None
+    text = match[1]
+    fields = _FIELDS(text)
     entries = {_LOW[name] if name in _LOW else name.lower(): (name, value) for name, value in fields}
     count = len(fields)
     if len(entries) != count or 0 < limits.fields < count:
         return None
-    if " \r\n" in lines or "\t\r\n" in lines:
+    if " \r\n" in text or "\t\r\n" in text:
         entries = {low: (name, value.rstrip(" \t")) for low, (name, value) in entries.items()}
-    if rules.registered_methods and method not in rules.methods:
-        return None
-    protocol, version = _PROTOCOLS[minor]
-    head = Head(raw, end, method, target, protocol, version, Headers.of_unique(entries), f"{method} {target} {protocol}", uri, query)
-    return None if method == "CONNECT" else _finish(head, entries, rules)
+    return entries
 
 
 def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: HeadRules) -> Head:

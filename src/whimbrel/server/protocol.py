@@ -166,7 +166,7 @@ class HttpProtocol(Answering):
         own to the byte.
         """
         service, connection = self.service, self.connection
-        if not kept.steady or connection.user_ip or connection.notes:
+        if not kept.steady or (kept.sized and not alike) or connection.user_ip or connection.notes:
             return
         if not kept.adds:
             kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
@@ -310,7 +310,7 @@ class HttpProtocol(Answering):
                 self._buffer = data[done:]
                 return True
         manners = self._manners
-        head = read_head(data, manners.limits, manners.rules, seen=self._seen)
+        head = read_head(data, manners.limits, manners.rules, seen=self._seen, known=manners.fields)
         if head is None:
             self._seen = len(data)
             self._be_patient(len(data))

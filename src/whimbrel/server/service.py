@@ -12,9 +12,9 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
 from whimbrel.config.model import Server, different
 from whimbrel.http.dates import format_http
-from whimbrel.http.head import HeadLimits, HeadRules
+from whimbrel.http.head import HeadLimits, HeadRules, KnownFields
 from whimbrel.modules.mod_reqtimeout import ReadLimits, ReqtimeoutServer
-from whimbrel.records import dataclass
+from whimbrel.records import dataclass, field
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
 from whimbrel.request.open_files import OpenFiles
@@ -35,6 +35,7 @@ class Manners:
     announces: bool = False  # the first answer of a connection may name other protocols: it is not one of a kept kind
     http2: Any = None        # mod_http2's settings, where HTTP/2 can be spoken
     direct: bool = False     # a connection may begin with it
+    fields: KnownFields = field(default_factory=dict)  # of heads that were read
 
 
 class Expiring(ABC):

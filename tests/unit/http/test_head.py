@@ -45,17 +45,35 @@ def test_both_readers_agree(monkeypatch):
              "Y:2 \r\n", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n", "\t", "\x80", "\x01", "Host: b\r\n", "http://h"]
     heads = [f"GET /{''.join(dice.choices(words, k=dice.randrange(3)))} HTTP/1.{dice.randrange(2)}\r\nHost: x\r\n"
              + "".join(dice.choices(words[10:], k=dice.randrange(6))) + "\r\n\r\n" for _ in range(4000)]
-    plain = 0
+    plain, memory = 0, {}
     for text in heads:
         data = text.encode("latin-1")
         end = data.find(b"\r\n\r\n") + 4
         for rules in (RULES, HeadRules(strict=False), HeadRules(version22=True)):
-            quick = module._read_plain(data[:end], end, LIMITS, rules)
+            known = memory.setdefault(rules, {})
+            quick = module._read_plain(data[:end], end, LIMITS, rules, None)
             exact = module._read_exact(data, 0, LIMITS, rules, Ending.EOF)
+            for _ in range(2):  # of which the second finds the fields of the first
+                again = module._read_plain(data[:end], end, LIMITS, rules, known)
+                assert again == quick, text
+                if again is not None and again.error is None:
+                    again.headers.set("Host", "changed")
             if quick is not None and exact is not None:
                 plain += 1
                 assert quick == exact, text
     assert plain > 1000
+    assert all(1 < len(known) <= module.MOST_KNOWN for known in memory.values())
+
+
+def test_only_fields_that_decide_nothing_but_the_host_are_remembered():
+    known = {}
+    for fields, length in ((b"Host: a.test\r\n", 1), (b"Content-Length: 1\r\nHost: a.test\r\n", 1), (b"Host: a.test\r\nExpect: 100-continue\r\n", 1),
+                           (b"", 1), (b"Host: a b\r\n", 1), (b"Host: B.test:81\r\n", 2)):
+        for path in (b"/one", b"/two?q"):
+            head = read_head(b"GET %b HTTP/1.0\r\n%b\r\n" % (path, fields), LIMITS, RULES, known=known)
+            assert head == read_head(b"GET %b HTTP/1.0\r\n%b\r\n" % (path, fields), LIMITS, RULES)
+            assert len(known) == length
+    assert (head.hostname, head.port, head.uri, head.query) == ("b.test", 81, "/two", "q")
 
 
 # (the bytes, the codes that 2.4.71 logs at debug level, the request line in its access log)
