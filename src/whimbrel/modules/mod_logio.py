@@ -47,7 +47,7 @@ MODULE = Module(
     ),
     providers=(
         Provider("log_item", "I", ItemKind(lambda r, _a: str(bytes_in(r)), dynamic=True)),
-        Provider("log_item", "O", ItemKind(lambda r, _a: str(bytes_out(r)), dynamic=True)),
+        Provider("log_item", "O", ItemKind(lambda r, _a: str(bytes_out(r)), dynamic=True, steady=True, sized=True)),
         Provider("log_item", "S", ItemKind(lambda r, _a: str(bytes_in(r) + bytes_out(r)), dynamic=True), Versions.V24),
     ),
 )

@@ -171,12 +171,16 @@ def reads_of(names: frozenset[str]) -> Reads:
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------------------------------------
-def holds(r: Request, condition: Condition, module: str = "core") -> bool:
-    """Whether *condition* holds; the answer's Vary field names the fields it asked for.  Raises EvalError, logged in the name of *module*."""
-    return matched(r, condition, module)[0]
+def holds(r: Request, condition: Condition, module: str = "core", *, varies: bool = True) -> bool:
+    """Whether *condition* holds; the answer's Vary field names the fields it asked for, where it *varies* by that.
+
+    Raises EvalError, logged in the name of *module*.
+    """
+    return matched(r, condition, module, varies=varies)[0]
 
 
-def matched(r: Request, condition: Condition, module: str = "core", found: Found | None = NOTHING_YET) -> tuple[bool, Found | None]:
+def matched(r: Request, condition: Condition, module: str = "core", found: Found | None = NOTHING_YET,
+            varies: bool = True) -> tuple[bool, Found | None]:
     """`holds`, and the last match (*found* where the condition makes none), for ``$0`` to ``$9`` in what follows."""
     evaluation = Evaluation(RequestView(r, module), found)
     try:
@@ -184,7 +188,7 @@ def matched(r: Request, condition: Condition, module: str = "core", found: Found
     except EvalError as problem:
         _log(r, condition.place, problem, module)
         raise
-    if evaluation.vary:
+    if evaluation.vary and varies:
         r.headers_out.merge("Vary", ", ".join(evaluation.vary))
     return result, evaluation.found
 

@@ -45,13 +45,14 @@ class KeptView:
     *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
     """
 
-    __slots__ = ("_env", "any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
+    __slots__ = ("_env", "any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "logged", "prev", "request", "time")
 
     def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
         self.request, self.connection, self.time = kept.request, connection, time
         self.head: Head | RawHead = kept.head if head is None else head
         self.headers_in = self.head.headers
         self.bytes_sent, self.head_bytes = kept.size, kept.head_size
+        self.logged = self.head.logged if isinstance(self.head, RawHead) else ()
         if kept.slot is not None:
             self.head_bytes += len(str(kept.slot[2] - connection.served)) - kept.digits
         self.prev, self.any_query = None, kept.any_query
@@ -91,7 +92,7 @@ class Kept:
     *client* is the only address it holds for, None for all, or for all that are in the same of *lists* as *asker* is; *limit* the number of earlier
     requests on a connection from which on it does not hold (its head says that the connection stays open).  *any_query*: it holds whatever the
     query of the request's target is.  *steady*: within one second all its uses by one client have the same log lines, those whose heads are *head*
-    to the byte.
+    to the byte; *sized*: and where the Keep-Alive count has as many digits.
 
     *logs* are the access logs that tell of it, until its first use makes *writers* of them.
 
@@ -107,9 +108,9 @@ class Kept:
 
     __slots__ = (
         "adders", "adds", "after", "any_query", "around", "asker", "before", "body", "checked", "chunked", "client", "close", "data", "date",
-        "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_second", "lines", "lists", "logs", "most", "moved",
-        "moving", "notes", "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "slot", "stamp", "steady", "tail", "turn",
-        "weight", "writers",
+        "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_digits", "line_second", "lines", "lists", "logs",
+        "most", "moved", "moving", "notes", "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "sized", "slot", "stamp",
+        "steady", "tail", "turn", "weight", "writers",
     )
 
     def __init__(
@@ -141,14 +142,16 @@ class Kept:
         self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
         self.weight = len(body) + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
         self.steady = not self.events and self.remade is None
+        self.sized = False
+        self.line_digits = 0
         self.turn = self.hot = self.checked = -2  # none: the turn of those who have no loop is -1
         self.date = self.data = self.tail = self.moved = b""
         self.most = 0
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
-        self.recent: dict[tuple[Told, str], tuple[bytes, ...]] = {}
+        self.recent: dict[tuple[Told, str, int], tuple[bytes, ...]] = {}
         self.around: Around | None = None
-        self.pieces: dict[tuple[Told, str], tuple[tuple[bytes, bytes | None], ...]] = {}
+        self.pieces: dict[tuple[Told, str, int], tuple[tuple[bytes, bytes | None], ...]] = {}
         self.recent_second = 0
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
@@ -190,6 +193,7 @@ class Kept:
         made = [log.frozen(self.request, any_query=self.any_query) for log in logs]
         self.writers = tuple([(log.sink, one.fill) for log, one in zip(logs, made, strict=True)])
         self.steady = self.steady and all(one.steady for one in made)
+        self.sized = self.slot is not None and any(one.sized for one in made)
         if self.any_query and all(one.around is not None for one in made):
             self.around = tuple([one.around for one in made])
         self.logs = None
@@ -260,7 +264,7 @@ class Kept:
         second = int(now)
         if second != self.recent_second or len(self.recent) >= MAX_RECENT:
             self.recent, self.pieces, self.recent_second = {}, {}, second
-        key = (told, connection.client_ip)
+        key = (told, connection.client_ip, self._digits(connection) if self.sized else 0)
         found = self.recent.get(key)
         if found is None:
             if self.around is not None and told and b"?" in told[0] and head.startswith(told[0]) and _SHOWN_AS_IT_IS(told[0]) is not None:
@@ -271,23 +275,27 @@ class Kept:
 
     def _lines_around(self, around: Around, head: bytes, told: Told, connection: Connection, now: float) -> tuple[bytes, ...]:
         """`lines_for` where the request line, the first of *told*, is put into what is the same for others."""
-        shown, key = told[0], (told[1:], connection.client_ip)
+        shown, key = told[0], (told[1:], connection.client_ip, self._digits(connection) if self.sized else 0)
         found = self.pieces.get(key)
         if found is None:
             if len(self.pieces) >= MAX_RECENT:
                 self.pieces = {}
-            view = KeptView(self, connection, now, RawHead(head))
+            view = KeptView(self, connection, now, RawHead(head, told))
             found = self.pieces[key] = tuple([(before(view), None if behind is None else behind(view)) for before, behind in around])
         return tuple([before if behind is None else before + shown + behind for before, behind in found])
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """The access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""
-        second, client = int(now), connection.client_ip
-        if second != self.line_second or client != self.line_client:
+        second, client, digits = int(now), connection.client_ip, self._digits(connection) if self.sized else 0
+        if second != self.line_second or client != self.line_client or digits != self.line_digits:
             view = KeptView(self, connection, now, None)
             self.lines = tuple((sink, line(view)) for sink, line in self.writers)
-            self.line_second, self.line_client = second, client
+            self.line_second, self.line_client, self.line_digits = second, client, digits
         return self.lines
+
+    def _digits(self, connection: Connection) -> int:
+        """How many digits the Keep-Alive count has that a connection is told now."""
+        return 0 if self.slot is None else len(str(self.slot[2] - connection.served))
 
 
 def slot_of(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
@@ -322,7 +330,7 @@ def repeat(kept: Kept, connection: Connection, runtime: Runtime, now: float, log
            count: int = -1, more: int = 0) -> None:
     """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); the body has *count* bytes (-1: all);
     *more*: see Answer.sent."""
-    if kept.steady and not more and not connection.user_ip and not connection.notes:
+    if kept.steady and not more and count in (-1, kept.size) and not connection.user_ip and not connection.notes:
         if head is None:
             for sink, line in kept.log_lines(connection, now):
                 runtime.write_log(sink, line)

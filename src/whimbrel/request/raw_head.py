@@ -180,17 +180,18 @@ class FieldSet:
             return None
         name = found[1].lower()
         worth = (MATTERS if name in self._wanted else 0) | (TOLD if name in self._told else 0)
-        if len(self._known) + len(self._idle) >= MAX_KNOWN:
-            self._known.clear()
-            self._idle.clear()
-            self._classes.clear()
         if not worth & MATTERS and name in self._tests:
             worth |= TESTED
             value = text(line[len(name) + 1:].strip(b" \t"))
             self._classes[line] = name + b":" + b"".join([b"y" if value in one else b"n" for one in self._tests[name]])
         if worth:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+                self._classes = {line: self._classes[line]} if worth & TESTED else {}
             self._known[line] = worth
         else:
+            if len(self._idle) >= MAX_KNOWN:  # these come in floods: every cookie is one
+                self._idle.clear()
             self._idle.add(line)
             self.latest = line
         return worth

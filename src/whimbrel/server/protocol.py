@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MAX_AHEAD: Final = 64 * 1024          # bytes that a client may send beyond the request that is being answered
 MAX_BODY_AHEAD: Final = 256 * 1024    # bytes of a body that wait for their reader
+MAX_MISSED: Final = 4                 # heads in a row that are not near the last one, after which none is looked for
 MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body for which the connection is kept
 SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
 SWITCHED: Final = "switched-to"       # a note that core's protocols.py leaves
@@ -45,14 +46,14 @@ class HttpProtocol(Answering):
     """See the module."""
 
     __slots__ = (
-        "_body", "_book", "_buffer", "_discarded", "_empty", "_exact", "_expects", "_got", "_head", "_last", "_near",
+        "_body", "_book", "_buffer", "_discarded", "_empty", "_exact", "_expects", "_got", "_head", "_last", "_missed", "_near",
         "_parser", "_press", "_reading", "_row", "_seen", "_spoiled",
     )
 
     def __init__(self, service: Service) -> None:
         super().__init__(service)
         self._buffer = b""
-        self._seen = self._discarded = self._got = 0
+        self._seen = self._discarded = self._got = self._missed = 0
         self._expects = self._spoiled = False
         self._reading = True
         self._press: ReadPress | None = None
@@ -188,6 +189,7 @@ class HttpProtocol(Answering):
         near, told = self._near, None
         kept = self._book.nearly(connection, data, near, service.turn) if near is not None else None
         if kept is not None and near is not None:
+            self._missed = 0
             told = (data[:data.index(b"\r\n")], *near.told) if near.queried else near.told
         else:
             kept, told = self._book.find(connection, data, self._manners.limits, service.turn)  # most often there is one head and nothing else
@@ -220,6 +222,10 @@ class HttpProtocol(Answering):
         book = self._book
         if book.near is not None:
             (line, key), book.near = book.near, None
+            self._missed += self._near is not None
+            if self._missed > MAX_MISSED:
+                self._near = None  # more than one line differs each time
+                return
             if told is not None and self._last == key:
                 self._near = Near(data, line, key, told, self._manners.limits.plain)
             self._last = key

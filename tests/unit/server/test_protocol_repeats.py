@@ -113,17 +113,24 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
 
 @pytest.mark.parametrize("path", ["/a.txt", "/nope", "/a.txt?q=n#"])
 @pytest.mark.parametrize("own", ["", "Cookie: a=#\r\n"])
-def test_connections_of_one_turn_have_counts_of_their_own(root: Path, path: str, own: str) -> None:
-    """Keep-Alive's count is the connection's, on whatever road the answer comes."""
+@pytest.mark.parametrize("sized", [False, True])
+def test_connections_of_one_turn_have_counts_of_their_own(root: Path, path: str, own: str, sized: bool) -> None:
+    """Keep-Alive's count is the connection's, on whatever road the answer comes, and so is the length of its head in the log (%O)."""
+    text = (root / "conf/httpd.conf").read_text()
+    if sized:
+        (root / "conf/httpd.conf").write_text("LoadModule logio_module modules/mod_logio.so\n" + text.replace('LogFormat "', 'LogFormat "%O '))
     site, other = Site(root), Site(root)
+    (root / "conf/httpd.conf").write_text(text)
     clients = [site.connect(port) for port in range(4000, 4004)]
     for number, (connection, _wire) in enumerate(clients):
-        connection.connection.served = number * 30 + 1
-    for number in range(6):
+        connection.connection.served = (1, 31, 86, 90)[number]
+    for number in range(8):
         for at in clients:
-            lines = (path.replace("#", ""), own) if number < 3 else (path.replace("#", str(number)), own.replace("#", str(number)))
+            lines = (path.replace("#", ""), own) if number < 4 else (path.replace("#", str(number)), own.replace("#", str(number)))
             data = "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n" % lines
             served = at[0].connection.served
             expected = fresh(other, at[0], data.encode())
             assert site.ask(at, data.encode()) == expected, (number, served)
             assert b"Keep-Alive: timeout=5, max=%d\r\n" % (100 - served) in expected[0]
+            if sized:
+                assert expected[1][0].startswith(b"%d " % len(expected[0]))

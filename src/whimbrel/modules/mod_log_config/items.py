@@ -25,7 +25,8 @@ class ItemKind:
     """One letter.
 
     *original*: it looks at the request as it came in, not at what internal redirects made of it.  *dynamic*: its text may differ between two
-    requests that a kept answer serves; *steady*: not between those of one client within one second whose heads are the same.
+    requests that a kept answer serves; *steady*: not between those of one client within one second whose heads are the same;
+    *sized*: nor is this, where the heads of the answers have the same length.
     """
 
     fn: ItemFn
@@ -33,6 +34,7 @@ class ItemKind:
     dynamic: bool = False
     versions: Versions = Versions.BOTH
     steady: bool = False
+    sized: bool = False
 
 
 def _escaped(value: str | None) -> str | None:

@@ -28,6 +28,7 @@ from whimbrel.modules.mod_log_config.items import (
     status,
     variable,
 )
+from whimbrel.octets import text
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
 from whimbrel.request.log import REQUEST_LINE
@@ -35,6 +36,7 @@ from whimbrel.request.log import REQUEST_LINE
 if TYPE_CHECKING:
     from whimbrel.expr.compile import Condition as Expression
 
+MOST_SHOWN: Final = 2048  # field lines whose values are known
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _FIELD = pattern(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
@@ -45,7 +47,7 @@ _HEAD = pattern(r"[!<>]|\d+|\{[^}]*\}")
 class LogItem:
     """One item: *fn* gets the original request or the final one; *statuses* are those for which alone (or, *negated*, not) it is written.
 
-    *dynamic* and *steady* as in ItemKind.
+    *dynamic*, *steady* and *sized* as in ItemKind.
     """
 
     fn: ItemFn
@@ -53,6 +55,7 @@ class LogItem:
     original: bool = False
     dynamic: bool = False
     steady: bool = False
+    sized: bool = False
     statuses: frozenset[int] = frozenset()
     negated: bool = False
 
@@ -130,7 +133,7 @@ def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
         else:
             statuses.add(int(mark))
     steady = kind.steady or (kind.fn is request_time and not argument)
-    return LogItem(kind.fn, argument, original, kind.dynamic, steady, frozenset(statuses), negated), found.end()
+    return LogItem(kind.fn, argument, original, kind.dynamic, steady, kind.sized, frozenset(statuses), negated), found.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ class ExprCondition:
     def holds(self, original: Any) -> bool:
         """Whether the line is written: not where the condition can't be evaluated."""
         try:
-            return holds(original, self.test, "log_config")
+            return holds(original, self.test, "log_config", varies=False)
         except EvalError as problem:
             original.log("warn", f"Error evaluating log condition: {problem.reason}", code="AH00644", module="log_config")
             original.outside()
@@ -240,7 +243,7 @@ def _field(low: str) -> Slot:
 
 
 class Frozen(NamedTuple):
-    """The line of a kept answer: *fill* makes it for one use (a view of a request); *steady*: all that it fills in is.
+    """The line of a kept answer: *fill* makes it for one use (a view of a request); *steady*: all that it fills in is; *sized*: some of it is.
 
     *around* makes what stands before the request line, and what stands behind, with the line's end; None where it is told twice, or in part.  The
     second is None where it is not told at all: the first is the line.
@@ -248,17 +251,19 @@ class Frozen(NamedTuple):
 
     fill: Fill
     steady: bool
+    sized: bool
     around: tuple[Fill, Fill | None] | None
 
 
 class LogWriter:
     """One access log of a server: where its lines go, and how they are made."""
 
-    __slots__ = ("_second", "_slots", "_template", "condition", "items", "sink")
+    __slots__ = ("_second", "_shown", "_slots", "_template", "condition", "items", "sink")
 
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
         self._second = SecondText()
+        self._shown: dict[bytes, tuple[bytes, str]] = {}  # field lines of requests: the name in lower case, and the value as it stands in a line
         self._template, slots = "", []
         for item in items:
             if isinstance(item, str) or (item.fn is nothing and not item.statuses):
@@ -302,7 +307,7 @@ class LogWriter:
     def frozen(self, r: Any, *, any_query: bool = False) -> Frozen:
         """Evaluate what is the same for every use of a kept answer.  *any_query*: the uses may have request lines of their own."""
         original, final = first_request(r), last_request(r)
-        template, steady, own_lines = "", True, 0
+        template, steady, sized, own_lines = "", True, False, 0
         slots: list[Slot] = []
         before: Fill | None = None
         cut = 0, 0
@@ -314,14 +319,14 @@ class LogWriter:
                     before = _filler(template, tuple(slots)) if item.fn is request_line and own_lines == 1 else None
                     cut = len(template), len(slots)
                 template += "%s"
-                slots.append(_request if own and item.fn is request_line else self._slot(item))
-                steady = steady and (own or item.steady)
+                slots.append(_request if own and item.fn is request_line else self._told(item) if item.fn is field_in else self._slot(item))
+                steady, sized = steady and (own or item.steady), sized or item.sized
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
         fill = _filler(template + "\n", tuple(slots))
         if not own_lines:
-            return Frozen(fill, steady, (fill, None))
-        return Frozen(fill, steady, None if before is None else (before, _filler(template[cut[0] + 2:] + "\n", tuple(slots[cut[1] + 1:]))))
+            return Frozen(fill, steady, sized, (fill, None))
+        return Frozen(fill, steady, sized, None if before is None else (before, _filler(template[cut[0] + 2:] + "\n", tuple(slots[cut[1] + 1:]))))
 
     def _whole(self, item: LogItem) -> Slot:
         """What an item says of a request that is both the original and the final one."""
@@ -331,6 +336,29 @@ class LogWriter:
             return _field(item.argument.lower())
         quick: dict[ItemFn, Slot] = {remote_user: _user, request_line: _request, status: _status}
         return quick[item.fn] if item.fn in quick else self._slot(item)
+
+    def _told(self, item: LogItem) -> Slot:
+        """%{Name}i of another request to which a kept answer is given: clients repeat most of their field lines."""
+        low, slot, shown = item.argument.lower().encode("latin-1"), self._slot(item), self._shown
+
+        def told(view: Any) -> str:
+            value = None
+            for line in view.logged:
+                found = shown.get(line) or self._show(line)
+                if found[0] == low:
+                    value = found[1] if value is None else f"{value}, {found[1]}"
+            return slot(view) if value is None else value
+
+        return told
+
+    def _show(self, line: bytes) -> tuple[bytes, str]:
+        name, _, value = line.partition(b":")
+        if b" " in name:
+            return b"", ""  # the request line
+        if len(self._shown) >= MOST_SHOWN:
+            self._shown.clear()
+        found = self._shown[line] = name.lower(), escape_logitem(text(value.strip(b" \t")))
+        return found
 
     def _slot(self, item: LogItem) -> Slot:
         """The function that fills one slot; the frequent items have quick ones."""
