@@ -14,6 +14,7 @@ from whimbrel.octets import from_system, to_system
 from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, OK, Answer
+from whimbrel.request.variables import Variables
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ def make_fixup(scope: Scope) -> Made | None:
 
     def fixup(r: Any) -> Answer:
         env = r.env
-        r.env = {**values, **env} if env.__class__ is dict else env.over(values)
+        r.env = env.over(values) if isinstance(env, Variables) else {**values, **env}
         return OK
 
     return Made(fixup, Reads.NOTHING)

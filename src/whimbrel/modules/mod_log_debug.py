@@ -70,7 +70,7 @@ def add_message(cmd: Command, conf: LogDebugFolder, words: list[str]) -> None:
 
 def _say(r: Any, message: Message, where: str) -> None:
     try:
-        if message.condition is None or holds(r, message.condition, "log_debug"):
+        if message.condition is None or holds(r, message.condition, "log_debug", varies=False):
             r.log("info", message.template.text(r, "log_debug") + where, module="log_debug")
     except EvalError:
         return

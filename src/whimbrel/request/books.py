@@ -60,6 +60,8 @@ class KeptAnswers:
         if r.files.moving and any(w.tells_fields for w in writers):
             return
         writers, files = tuple(w for w in writers if w.applies(r)), r.files
+        if not r.keep:
+            return  # whether a log tells of it goes by what no other request has
         files.query = files.query or r.prev is not None or r.remade is not None or not plain(head)
         body = b"".join(part for part in answer.parts if isinstance(part, bytes))
         if len(body) > MAX_BODY:

@@ -54,7 +54,11 @@ class RequestView:
         return now
 
     def remote_host(self) -> str:
-        return self.request.connection.notes.get(REMOTE_HOST_NOTE) or self.client()
+        r = self.request
+        name: str | None = r.connection.notes.get(REMOTE_HOST_NOTE)
+        if name:
+            r.outside()  # another connection of the same client may not have looked
+        return name or self.client()
 
     def remote_ident(self) -> str:
         return ""

@@ -50,7 +50,7 @@ class KeptView:
     def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
         self.request, self.connection, self.time = kept.request, connection, time
         self.head: Head | RawHead = kept.head if head is None else head
-        self.headers_in = self.head.headers
+        self.headers_in = self.head.headers if kept.changed is None else kept.changed
         self.bytes_sent, self.head_bytes = kept.size, kept.head_size
         self.logged = self.head.logged if isinstance(self.head, RawHead) else ()
         if kept.slot is not None:
@@ -96,6 +96,8 @@ class Kept:
 
     *logs* are the access logs that tell of it, until its first use makes *writers* of them.
 
+    *changed* are the fields of the request where they may have been changed: it then holds for the bytes of one head.
+
     The body is *body*, or all of *file*, whose mark is *stamp*, or what *remade* makes for each use.
 
     *weight* is about what it takes in memory, in bytes.
@@ -107,10 +109,10 @@ class Kept:
     """
 
     __slots__ = (
-        "adders", "adds", "after", "any_query", "around", "asker", "before", "body", "checked", "chunked", "client", "close", "data", "date",
-        "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_digits", "line_second", "lines", "lists", "logs",
-        "most", "moved", "moving", "notes", "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "sized", "slot", "stamp",
-        "steady", "tail", "turn", "weight", "writers",
+        "adders", "adds", "after", "any_query", "around", "asker", "before", "body", "changed", "checked", "chunked", "client", "close", "data",
+        "date", "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_digits", "line_second", "lines", "lists",
+        "logs", "most", "moved", "moving", "notes", "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "sized", "slot",
+        "stamp", "steady", "tail", "turn", "weight", "writers",
     )
 
     def __init__(
@@ -120,6 +122,7 @@ class Kept:
         r = answer.request
         self.request = r
         self.head: Head | RawHead = head
+        self.changed = r.headers_in if getattr(r.headers_in, "whole", True) else None
         self.before, self.after, self.body = answer.before, answer.after, body
         self.remade = r.remade
         self.file = b"" if file is None else raw(file.path)
@@ -313,7 +316,7 @@ def _moving(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str], ...
     for text, made in r.files.moving:
         last = pieces.pop()
         before, found, behind = last.partition(raw(text)) if isinstance(last, bytes) else (b"", b"", b"")
-        if not found:
+        if not found or after.count(found) > 1:
             return ()
         pieces += [before, made, behind]
     return tuple(pieces) if len(pieces) > 1 else ()

@@ -28,6 +28,13 @@ def test_what_is_set(tmp_path: Path, conf: str, inner: str, outer: str) -> None:
     assert (found.status, missing.status) == (200, 404)
 
 
+def test_documents_that_are_included_have_them_too(tmp_path: Path) -> None:
+    conf = "LoadModule include_module modules/mod_include.so\nSetEnv A 1\nOptions +Includes\nAddOutputFilter INCLUDES .txt"
+    files = {"htdocs/d/a.txt": '<!--#include virtual="/d/b.txt" -->', "htdocs/d/b.txt": '(<!--#echo var="A" -->)'}
+    (found,) = answers(tmp_path, conf, ["/d/a.txt"], files)
+    assert (found.status, found.body) == (200, "3\r\n(1)\r\n0\r\n\r\n")
+
+
 def test_pass_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A", "from outside")
     monkeypatch.delenv("B", raising=False)

@@ -32,6 +32,12 @@ def test_sections_add(tmp_path: Path) -> None:
     assert lines(tmp_path, conf, "/x") == ["outer"]
 
 
+def test_the_answer_does_not_vary_by_what_a_message_goes_by(tmp_path: Path) -> None:
+    serving = engine(tmp_path, LOAD + "LogMessage m hook=fixups \"expr=%{HTTP:X-A} == 'one'\"", {"htdocs/x": ""})
+    assert ask(serving, "/x", "X-A: one").get("Vary") is None
+    assert log(serving).count("[log_debug:info]") == 1
+
+
 @pytest.mark.parametrize(("line", "reason"), [
     ("LogMessage a hook=bogus", "Invalid hook name: bogus"), ("LogMessage a bogus", "Invalid argument bogus"),
     ('LogMessage "hello" expr=bad(', "Could not parse expression 'bad(': syntax error, unexpected $end"),

@@ -170,7 +170,8 @@ def make_default_handler(scope: Scope) -> Made:
         return answer(r) if r.method_number else deliver(r, missing, style)
 
     async def after_body(r: Request) -> Answer:
-        if not r.close and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):  # read so that the connection can go on
+        if r.main is None and not r.close and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):
+            # read so that the connection can go on; that is no matter of a sub-request
             await r.body_in.discard(limit)
         return answer(r)
 

@@ -54,6 +54,8 @@ def _note(line: Line, headers: Headers, r: Any) -> None:
         r.notes.pop(_text(line, r), None)
     else:
         r.notes[_text(line, r)] = value
+        if r.files.moving:
+            r.outside()  # the field may be one that goes with the clock
 
 
 _TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S)

@@ -139,7 +139,10 @@ def _client(r: Any) -> str:
 
 
 def _remote_host(r: Any) -> str:
-    return r.connection.notes.get("remote-host") or _client(r)
+    name: str | None = r.connection.notes.get("remote-host")
+    if name:
+        r.outside()  # another connection of the same client may not have looked
+    return name or _client(r)
 
 
 def _server_name(r: Any) -> str:
