@@ -33,8 +33,9 @@ class Case:
     """One request, asked over and over; every answer must have *status* and, unless that is an error or None is given, *length* bytes.
 
     *site* names the configuration (bench/sites.py) that answers; *servers* can do the same thing.  *varied*: every request has a cookie of its
-    own; *fresh*: it ends in this text and a number of its own, so that no URL is asked twice; *body* is posted.  *http2*: asked by h2load.
-    *half*: p99 is measured at half of full load, too.  *grows*: whose cost grows in httpd, with the configuration or with each request's work.
+    own; *visitors*: every one is another visitor's; *fresh*: it ends in this text and a number of its own, so that no URL is asked twice; *body* is
+    posted.  *http2*: asked by h2load.  *half*: p99 is measured at half of full load, too.  *grows*: whose cost grows in httpd, with the
+    configuration or with each request's work.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Case:
     site: str = "plain"
     servers: tuple[str, ...] = ALL
     varied: bool = False
+    visitors: bool = False
     fresh: str = ""
     body: str = ""
     http2: bool = False
@@ -75,6 +77,7 @@ CASES = (
     Case("404-fresh", "/no/such/page", status=404, fresh="-", servers=EVERY),
     Case("cgi-post", "/cgi/echo", length=len(FORM), headers={"Content-Type": "application/x-www-form-urlencoded"}, body=FORM, site="cgi",
          servers=HTTPD),
+    Case("visitors", "/1k.html", length=1024, headers=BROWSER | {"Connection": "keep-alive"}, visitors=True, site="defaults"),
     Case("htaccess", "/deep/a/b/c/d/1k.html", length=1024, site="htaccess", servers=HTTPD, half=True, grows=".htaccess"),
     Case("10k-networks", "/1k.html", length=1024, site="networks", grows="networks"),
     Case("10k-hosts", "/1k.html", length=1024, site="hosts", headers={"Host": "h9999.example.org"}, grows="hosts"),

@@ -97,6 +97,8 @@ def script(case: Case) -> tuple[list[str], list[str]]:
     """What stands in wrk's command line before and after the URL."""
     if case.varied:
         return ["-s", str(SCRIPTS / "varied.lua")], []
+    if case.visitors:
+        return ["-s", str(SCRIPTS / "visitors.lua")], []
     if case.fresh:
         return ["-s", str(SCRIPTS / "fresh.lua")], ["--", case.fresh, str(time.time_ns())]
     if case.body:

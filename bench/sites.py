@@ -49,6 +49,16 @@ def _rules(_root: Path) -> str:
     return "RewriteEngine On\n" + "".join(f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(THOUSAND))
 
 
+BROWSERS = """BrowserMatch "Mozilla/2" nokeepalive
+BrowserMatch "MSIE 4\\.0b2;" nokeepalive downgrade-1.0 force-response-1.0
+BrowserMatch "RealPlayer 4\\.0" force-response-1.0
+BrowserMatch "Java/1\\.0" force-response-1.0
+BrowserMatch "JDK/1\\.0" force-response-1.0
+BrowserMatch "Microsoft Data Access Internet Publishing Provider" redirect-carefully
+BrowserMatch "^WebDrive" redirect-carefully
+BrowserMatch "^gnome-vfs/1.0" redirect-carefully
+LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"" combined
+"""
 SITES = {
     "plain": Site(
         ("autoindex", "include", "status"),
@@ -82,6 +92,8 @@ SITES = {
     Require all granted
 </Directory>
 '''),
+    # What distributions ship: a limit of requests on a connection, patterns for old browsers, sizes in the log.
+    "defaults": Site(("setenvif",), lambda root: "MaxKeepAliveRequests 100\n" + BROWSERS, lambda root: "        keepalive_requests 100;\n"),
     "idle": Site((), lambda root: "KeepAliveTimeout 600\nAsyncRequestWorkerFactor 200\n", lambda root: "        keepalive_timeout 600;\n",
                  connections=16_384),
     "http2": Site(("http2",), lambda root: "Protocols h2c http/1.1\n"),
