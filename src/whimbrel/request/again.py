@@ -18,11 +18,7 @@ class Again(Answer):
     def __init__(self, kept: Kept, part: FilePart, engine: Engine, connection: Connection, head: RawHead | None, now: float) -> None:
         super().__init__(kept.request, kept.before, kept.after, [part], None, close=kept.close)
         self._kept, self._engine, self._connection, self._requested, self._now = kept, engine, connection, head, now
-
-    @property
-    def begun(self) -> float:
-        """See Answer.begun."""
-        return self._now
+        self.begun = now
 
     def head(self, date: bytes) -> bytes:
         """See Answer.head."""

@@ -26,10 +26,11 @@ class Answer:
     """One finished answer.
 
     The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the
-    sender closes the files in it.  After sending call `sent` with the size of the body: it writes the access log.
+    sender closes the files in it.  *begun* is when the request came, seconds since the epoch.  After sending call `sent` with the size of the
+    body: it writes the access log.
     """
 
-    __slots__ = ("after", "before", "close", "framing", "parts", "request", "stream")
+    __slots__ = ("after", "before", "begun", "close", "framing", "parts", "request", "stream")
 
     def __init__(
         self, request: Request, before: bytes, after: bytes, parts: list[Part], stream: Stream | None, *, close: bool,
@@ -37,11 +38,7 @@ class Answer:
     ) -> None:
         self.request, self.before, self.after = request, before, after
         self.parts, self.stream, self.close, self.framing = parts, stream, close, framing
-
-    @property
-    def begun(self) -> float:
-        """When the request came, seconds since the epoch."""
-        return self.request.time
+        self.begun = request.time
 
     def head(self, date: bytes) -> bytes:
         """The head with *date*, the value of the Date field."""

@@ -89,8 +89,9 @@ class Engine:
         r.body_in = body
         if status == OK:
             try:
-                if r.plan.post_read_request.answer != OK:
-                    status = await run(r, r.plan.post_read_request)
+                ready = r.plan.post_read_request
+                if ready.answer != OK:
+                    status = await run(r, ready)
                 if status in (OK, DECLINED):
                     quick = r.plan.quick_handler
                     status = await run(r, quick) if quick.answer is None else quick.answer

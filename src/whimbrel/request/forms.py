@@ -60,19 +60,17 @@ def finish_at_once(r: Request) -> Answer | None:
 
 def refused_at_once(r: Request, status: int) -> Answer | None:
     """`die_at_once` for a page that says nothing of the request, and `finish_at_once`; None, and nothing done, where it is another page."""
-    plan = r.plan
-    if (
-        not 400 <= status < 600 or status in TELLING or r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes
-        or not alike(status, version22=plan.dialect.reasons_22) or plan.core.error_documents or plan.insert_error_filter.answer is None
-    ):
+    if r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes:
         return None
     asks = _asks(r)
     if asks is None or not _common(r):
         return None
-    key = (plan, status, asks, r.engine.signature(r) if plan.core.server_signature else "")
-    form = r.engine.forms.get(key)
+    plan, engine = r.plan, r.engine
+    key = (plan, status, asks, engine.signature(r) if plan.core.server_signature else "")
+    form = engine.forms.get(key)
     if form is None:
-        die_at_once(r, status)
+        if not _is_alike(r, status) or not die_at_once(r, status):
+            return None
         answer = finish_at_once(r)
         if answer is not None and not r.chunked:
             _keep(r, key, answer)
@@ -85,6 +83,13 @@ def refused_at_once(r: Request, status: int) -> Answer | None:
     r.mtime = None
     r.body = [form.body]
     return _of(r, form, r.body)
+
+
+def _is_alike(r: Request, status: int) -> bool:
+    """Whether the page for *status* says nothing of the request, and no module has a say in it."""
+    plan = r.plan
+    return (400 <= status < 600 and status not in TELLING and alike(status, version22=plan.dialect.reasons_22) and not plan.core.error_documents
+            and plan.insert_error_filter.answer is not None)
 
 
 def _asks(r: Request) -> bool | None:

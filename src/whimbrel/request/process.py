@@ -207,14 +207,29 @@ def _config_error(r: Request, answer: Answer, what: str) -> Answer:
 
 async def invoke_handler(r: Request) -> Answer:
     """Run the filters' set-up and the handler; 500 when no handler takes the request."""
-    if r.plan.insert_filter.answer is None:
-        await run(r, r.plan.insert_filter)
-    named, ready = r.handler, r.plan.handler
+    plan = r.plan
+    filters = plan.insert_filter
+    if filters.answer is None:
+        if filters.waits:
+            await run(r, filters)
+        else:
+            at_once(r, filters)
+        plan = r.plan
+    named, ready = r.handler, plan.handler
     if named is None:
         r.handler, hooks = ready.for_type(r.content_type)
     else:
         hooks = ready.named(named)
-    answer = await run(r, ready, hooks)
+    if not ready.pure:
+        r.files.outside = True
+    if ready.client:
+        r.files.client = True
+    answer = DECLINED
+    for hook, waits in hooks:  # `run`, written out
+        said: Any = hook(r)
+        answer = await said if waits and said.__class__ is not int and not isinstance(said, int) else said
+        if answer != DECLINED:
+            break
     if answer == DECLINED and named is not None and r.filename is not None:
         r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH01577")
     r.handler = named

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 from itertools import takewhile
 
 from whimbrel.config.core import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreFolder
@@ -21,7 +22,6 @@ from whimbrel.request.expressions import holds
 from whimbrel.request.files import is_file, is_folder, is_link
 from whimbrel.request.htaccess import Look
 from whimbrel.request.matching import folder_matches, location_matches, matched, regex_directories
-from whimbrel.request.plan import Locations
 from whimbrel.request.record import Request
 from whimbrel.request.ways import End, Walked, go_again, remember
 from whimbrel.wildcards import wildcards
@@ -30,24 +30,25 @@ from whimbrel.wildcards import wildcards
 # Locations ------------------------------------------------------------------------------------------------------------------------------------------
 def walk_location_and_if(r: Request) -> None:
     """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the request's settings."""
-    locations = r.plan.locations
-    if locations.sections and r.uri and r.elsewhere != r.uri:
-        _walk_locations(r, locations)
+    locations, uri = r.plan.locations, r.uri
+    if locations.sections and uri and r.elsewhere != uri:
+        sections = locations.about(merge_slashes(uri) if "//" in uri else uri)
+        if sections:
+            _walk_locations(r, sections)
+        else:
+            r.elsewhere = uri
     if r.plan.core.ifs:
         if_walk(r)
 
 
-def _walk_locations(r: Request, locations: Locations) -> None:
+def _walk_locations(r: Request, sections: Sequence[Section]) -> None:
     uri = merge_slashes(r.uri) if "//" in r.uri else r.uri
     found = None
-    sections = locations.about(uri)
     for section in sections:
         if location_matches(r, section, uri):
             found = r.engine.world.joined(found, section.layer)
     if found is not None:
         r.plan = r.plan.plus(found)
-    elif not sections:
-        r.elsewhere = r.uri
 
 
 def if_walk(r: Request) -> None:
@@ -105,7 +106,7 @@ def directory_walk(r: Request) -> Answer:
         if known is not None:
             r.filename = path
             return _familiar(r, known)
-    if r.plan.walks and go_again(r, path):
+    if go_again(r, path):
         return OK
     if r.info is None and not looked:
         r.info = r.files.stat(path)

@@ -96,23 +96,26 @@ def go_again(r: Request, path: str) -> bool:
 
     False where the walk has to be made; what is at *path* may then be known.
     """
+    ways = r.plan.walks
+    if not ways:
+        return False
     folder = path[:path.rindex("/") + 1]
-    way: Way | None = r.plan.walks.get(folder)
+    way: Way | None = ways.get(folder)
     if way is None:
-        return r.info is None and _from_above(r, path, folder)
+        return r.info is None and _from_above(r, ways, path, len(folder) - 1)
     info, certain = r.info, False
     if info is None:
         info = r.files.lstat(path)
         if info is None:
             if r.files.errno != errno.ENOENT or path == folder or not is_folder(r.files.stat(folder)):
                 return False
-            return way.holds(r) and _arrived(r, way, path, None)
+            return (way.settled or way.holds(r)) and _arrived(r, way, path, None)
         certain = info.st_mode & KIND != S_IFLNK
         if not certain:
             info = r.files.stat(path)
     kind = info.st_mode & KIND if info is not None else 0
     if kind == S_IFDIR and path != folder:
-        way = r.plan.walks.get(path + "/")
+        way = ways.get(path + "/")
     good = kind == S_IFDIR or (kind == S_IFREG and path != folder)
     if good and kind == S_IFREG and way is not None:
         good = path + "/" not in way.beside if way.simple else way.takes(r, path, certain)
@@ -135,9 +138,8 @@ def _arrived(r: Request, way: Way, path: str, info: os.stat_result | None, beyon
     return True
 
 
-def _from_above(r: Request, path: str, folder: str) -> bool:
-    """Go on from the nearest folder above that is known, where its next name is missing or is a file: the rest is path info."""
-    ways, end = r.plan.walks, len(folder) - 1
+def _from_above(r: Request, ways: dict[str, Way], path: str, end: int) -> bool:
+    """Go on from the nearest folder above *end* of *path* that is known, where its next name is missing or is a file: the rest is path info."""
     way: Way | None = None
     while end > 0 and way is None:
         at = path.rindex("/", 0, end)
@@ -151,7 +153,7 @@ def _from_above(r: Request, path: str, folder: str) -> bool:
         missing = r.files.errno == errno.ENOENT and is_folder(r.files.stat(way.end.folder))
     else:
         missing = info.st_mode & KIND == S_IFREG
-    if missing and way.holds(r):
+    if missing and (way.settled or way.holds(r)):
         return _arrived(r, way, name, info, path[end:])
     r.files.unask(name)
     return False

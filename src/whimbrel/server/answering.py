@@ -96,9 +96,10 @@ class Answering(asyncio.Protocol, Expiring):
         if answer.request.status == 101 and self._switches(answer):
             return
         self.deadline = FOREVER
-        head, parts = answer.head(self.service.date_field()), answer.parts
+        service = self.service
+        head, parts = answer.head(service.date if service.turning else service.date_field()), answer.parts
         if answer.stream is not None:
-            self._task = self.service.loop.create_task(self._stream(answer, head))
+            self._task = service.loop.create_task(self._stream(answer, head))
             return
         if len(parts) == 1:
             first = parts[0]
