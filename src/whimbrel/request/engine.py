@@ -34,7 +34,7 @@ from whimbrel.request.kept import Kept, repeat
 from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.plan import World
 from whimbrel.request.process import invoke_handler, process, run
-from whimbrel.request.raw_head import RawHead
+from whimbrel.request.raw_head import RawHead, Shown
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.routing import received
 
@@ -68,6 +68,7 @@ class Engine:
         self._asked_once: set[int] = set()
         self.contents, self.looks = Contents(), Looks()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
+        self.shown: Shown = {}  # see raw_head.py
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
         self.forms: dict[tuple[Any, ...], Form] = {}  # heads of answers (see forms.py)
         self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads

@@ -6,7 +6,6 @@ request, and the error-log lines to repeat.  Where it is found: request/books.py
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,7 @@ from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.body import FilePart
 from whimbrel.request.files import FileView, Note, mark, still_holds
 from whimbrel.request.log import LogLine
-from whimbrel.request.raw_head import RawHead, Told
+from whimbrel.request.raw_head import Outline, RawHead, Told, pieced, values_of
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.variables import Variables
 
@@ -32,11 +31,6 @@ BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error
 NOTE: Final = 300
 EVENT: Final = 400
 MAX_RECENT: Final = 256
-_SHOWN_AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch  # a request line in an access log
-
-
-Fill = Callable[[Any], bytes]
-Around = tuple[tuple[Fill, Fill | None], ...]
 
 
 class KeptView:
@@ -45,14 +39,13 @@ class KeptView:
     *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
     """
 
-    __slots__ = ("_env", "any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "logged", "prev", "request", "time")
+    __slots__ = ("_env", "any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
 
     def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
         self.request, self.connection, self.time = kept.request, connection, time
         self.head: Head | RawHead = kept.head if head is None else head
         self.headers_in = self.head.headers if kept.changed is None else kept.changed
         self.bytes_sent, self.head_bytes = kept.size, kept.head_size
-        self.logged = self.head.logged if isinstance(self.head, RawHead) else ()
         if kept.slot is not None:
             self.head_bytes += len(str(kept.slot[2] - connection.served)) - kept.digits
         self.prev, self.any_query = None, kept.any_query
@@ -109,10 +102,10 @@ class Kept:
     """
 
     __slots__ = (
-        "adders", "adds", "after", "any_query", "around", "asker", "before", "body", "changed", "checked", "chunked", "client", "close", "data",
-        "date", "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_digits", "line_second", "lines", "lists",
-        "logs", "most", "moved", "moving", "notes", "payload", "pieces", "recent", "recent_second", "remade", "request", "size", "sized", "slot",
-        "stamp", "steady", "tail", "turn", "weight", "writers",
+        "adders", "adds", "after", "any_query", "asker", "before", "body", "changed", "checked", "chunked", "client", "close", "data", "date",
+        "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_digits", "line_second", "lines", "lists", "logs",
+        "most", "moved", "moving", "notes", "nothing", "outlines", "payload", "pieces", "recent", "recent_second", "remade", "request", "size",
+        "sized", "slot", "stamp", "steady", "tail", "turn", "weight", "writers",
     )
 
     def __init__(
@@ -153,8 +146,9 @@ class Kept:
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.recent: dict[tuple[Told, str, int], tuple[bytes, ...]] = {}
-        self.around: Around | None = None
-        self.pieces: dict[tuple[Told, str, int], tuple[tuple[bytes, bytes | None], ...]] = {}
+        self.outlines: tuple[Outline, ...] | None = None
+        self.pieces: dict[tuple[str, int], tuple[bytes, ...]] = {}
+        self.nothing: dict[bytes, bytes] = {}
         self.recent_second = 0
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
@@ -197,8 +191,9 @@ class Kept:
         self.writers = tuple([(log.sink, one.fill) for log, one in zip(logs, made, strict=True)])
         self.steady = self.steady and all(one.steady for one in made)
         self.sized = self.slot is not None and any(one.sized for one in made)
-        if self.any_query and all(one.around is not None for one in made):
-            self.around = tuple([one.around for one in made])
+        outlines = tuple([one.outline for one in made if one.outline is not None])
+        self.outlines = outlines if len(outlines) == len(made) else None
+        self.nothing = {hole: b"-" for _fills, holes in outlines for hole in holes}
         self.logs = None
 
     def _framed(self, body: bytes) -> bytes:
@@ -265,27 +260,33 @@ class Kept:
         *told* are its lines that they tell of: where these are the same, the same client's are the same within one second.
         """
         second = int(now)
-        if second != self.recent_second or len(self.recent) >= MAX_RECENT:
+        if second != self.recent_second:
             self.recent, self.pieces, self.recent_second = {}, {}, second
-        key = (told, connection.client_ip, self._digits(connection) if self.sized else 0)
+        elif len(self.recent) >= MAX_RECENT:
+            self.recent = {}
+        digits = self._digits(connection) if self.sized else 0
+        key = (told, connection.client_ip, digits)
         found = self.recent.get(key)
         if found is None:
-            if self.around is not None and told and b"?" in told[0] and head.startswith(told[0]) and _SHOWN_AS_IT_IS(told[0]) is not None:
-                return self._lines_around(self.around, head, told, connection, now)
-            view = KeptView(self, connection, now, RawHead(head, told))
-            found = self.recent[key] = tuple([line(view) for _sink, line in self.writers])
+            if self.outlines is None:
+                view = KeptView(self, connection, now, RawHead(head, told))
+                found = tuple([line(view) for _sink, line in self.writers])
+            else:
+                values = values_of(head, told, self.request.engine.shown, self.nothing)
+                found = tuple([pieces % values for pieces in self._pieces(self.outlines, connection, now, digits)])
+            self.recent[key] = found
         return found
 
-    def _lines_around(self, around: Around, head: bytes, told: Told, connection: Connection, now: float) -> tuple[bytes, ...]:
-        """`lines_for` where the request line, the first of *told*, is put into what is the same for others."""
-        shown, key = told[0], (told[1:], connection.client_ip, self._digits(connection) if self.sized else 0)
+    def _pieces(self, outlines: tuple[Outline, ...], connection: Connection, now: float, digits: int) -> tuple[bytes, ...]:
+        """The lines for one client, within one second, but for what requests tell of themselves."""
+        key = (connection.client_ip, digits)
         found = self.pieces.get(key)
         if found is None:
             if len(self.pieces) >= MAX_RECENT:
                 self.pieces = {}
-            view = KeptView(self, connection, now, RawHead(head, told))
-            found = self.pieces[key] = tuple([(before(view), None if behind is None else behind(view)) for before, behind in around])
-        return tuple([before if behind is None else before + shown + behind for before, behind in found])
+            view = KeptView(self, connection, now, None)
+            found = self.pieces[key] = tuple([pieced(outline, view) for outline in outlines])
+        return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """The access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""

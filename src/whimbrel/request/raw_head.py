@@ -7,9 +7,11 @@ What a line is worth is worked out once for each set of fields: clients repeat m
 from __future__ import annotations
 
 import re
-from collections.abc import Container
-from typing import Final
+from collections.abc import Callable, Container
+from typing import Any, Final
 
+from whimbrel.http.url import escape_logitem
+from whimbrel.octets import raw as octets
 from whimbrel.octets import text
 from whimbrel.request.log import REQUEST_LINE
 
@@ -20,6 +22,8 @@ ALWAYS: Final = frozenset((
     "host", "connection", "content-length", "transfer-encoding", "expect", "upgrade", "http2-settings", "range", "request-range",
 ))
 MAX_KNOWN: Final = 2048
+MOST_SHOWN: Final = 4096  # field lines of which it is known how a log shows them
+_AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
 MATTERS: Final = 1  # what a line is worth: it decides about the answer
 TOLD: Final = 2     # it is told in an access log
 TESTED: Final = 4   # it decides by what tests say of its value
@@ -33,6 +37,11 @@ Key = tuple[bytes | str | int, ...]
 Lists = tuple[Container[str], ...]  # of addresses, each asked whether a client's is in it
 Tests = tuple[tuple[str, tuple[Container[str], ...]], ...]  # sets of values, each asked whether a field's is in it, by lower-case name
 Told = tuple[bytes, ...]
+Fill = Callable[[Any], bytes]
+Outline = tuple[tuple[Fill, ...], tuple[bytes, ...]]
+"""A line of an access log in pieces: what makes those between its holes, one more than there are holes; and what belongs into these: a field by its
+lower-case name, the request line for b""."""
+Shown = dict[bytes, tuple[bytes, bytes]]
 
 
 class RawHead:
@@ -113,6 +122,39 @@ def without_query(line: bytes) -> bytes:
     """A request line without its query; the line itself where it has none, or may not be one that can be found again."""
     found = _QUERIED(line) if b"?" in line else None
     return line if found is None else found[1] + found[2]
+
+
+def pieced(outline: Outline, view: Any) -> bytes:
+    """A line whose holes are to be filled with `values_of` a request, by the operator ``%``."""
+    fills, holes = outline
+    texts = [fill(view).replace(b"%", b"%%") for fill in fills]
+    return texts[0] + b"".join([b"%%(%b)b%b" % pair for pair in zip(holes, texts[1:], strict=True)])
+
+
+def values_of(head: bytes, told: Told, shown: Shown, nothing: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """What belongs into holes, for the head of which logs tell the lines *told*; *shown* remembers lines, of which clients repeat most, *nothing*
+    is what belongs there where a field is missing."""
+    line, values = head[:head.index(b"\r\n")], nothing.copy()
+    values[b""] = line if _AS_IT_IS(line) is not None else octets(escape_logitem(RawHead(head).line))
+    there = set()
+    for one in told:
+        if one == line:
+            continue
+        found = shown.get(one)
+        if found is None:
+            found = _shown(one, shown)
+        low, value = found
+        values[low] = values[low] + b", " + value if low in there else value
+        there.add(low)
+    return values
+
+
+def _shown(line: bytes, shown: Shown) -> tuple[bytes, bytes]:
+    name, _, value = line.partition(b":")
+    if len(shown) >= MOST_SHOWN:
+        shown.clear()
+    found = shown[line] = name.lower(), octets(escape_logitem(text(value.strip(b" \t"))))
+    return found
 
 
 class FieldSet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Near, RawHead
+from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Near, RawHead, Shown, pieced, values_of
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
@@ -70,3 +70,22 @@ def test_a_short_head_is_not_near_although_its_ends_overlap() -> None:
     near = Near(b"GET / HTTP/1.1\r\nA:\r\n\r\n", b"A:", (b"",), (), most=4096)
     assert near.fits(b"GET / HTTP/1.1\r\nA: 1\r\n\r\n")
     assert not near.fits(b"GET / HTTP/1.1\r\nA:\r\n")
+
+
+@pytest.mark.parametrize(("head", "told", "expected"), [
+    (b"GET /a HTTP/1.1\r\nReferer: x\r\n\r\n", (b"GET /a HTTP/1.1", b"Referer: x"), b'"GET /a HTTP/1.1" x 100% -\n'),
+    (b"GET /a HTTP/1.1\r\n\r\n", (b"GET /a HTTP/1.1",), b'"GET /a HTTP/1.1" - 100% -\n'),
+    (b"GET /a HTTP/1.1\r\n\r\n", (), b'"GET /a HTTP/1.1" - 100% -\n'),
+    (b'GET /"\xe9 HTTP/1.1\r\nrefeRER:\t a"b %s \r\nAgent: \r\n\r\n', (b"refeRER:\t a\"b %s ", b"Agent: "),
+     b'"GET /\\"\\xe9 HTTP/1.1" a\\"b %s 100% \n'),
+    (b"GET /a HTTP/1.1\r\nAgent: 1\r\nagent: 2\r\n\r\n", (b"Agent: 1", b"agent: 2"), b'"GET /a HTTP/1.1" - 100% 1, 2\n'),
+    (b"\x000 GET http /a?b localhost HTTP/2.0\r\nhost: localhost\r\n\r\n", (b"\x000 GET http /a?b localhost HTTP/2.0",),
+     b'"GET /a?b HTTP/2.0" - 100% -\n'),
+])
+def test_what_a_log_tells_of_a_head(head: bytes, told: tuple[bytes, ...], expected: bytes) -> None:
+    """Lines with holes, filled twice: the second time from what was remembered."""
+    outline = (tuple(lambda _view, text=text: text for text in (b'"', b'" ', b" 100% ", b"\n")), (b"", b"referer", b"agent"))
+    shown: Shown = {}
+    for _ in range(2):
+        values = values_of(head, told, shown, {b"": b"-", b"referer": b"-", b"agent": b"-"})
+        assert pieced(outline, None) % values == expected

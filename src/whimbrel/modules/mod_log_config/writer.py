@@ -28,15 +28,15 @@ from whimbrel.modules.mod_log_config.items import (
     status,
     variable,
 )
-from whimbrel.octets import text
+from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
 from whimbrel.request.log import REQUEST_LINE
 
 if TYPE_CHECKING:
     from whimbrel.expr.compile import Condition as Expression
+    from whimbrel.request.raw_head import Outline
 
-MOST_SHOWN: Final = 2048  # field lines whose values are known
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _FIELD = pattern(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
@@ -245,25 +245,23 @@ def _field(low: str) -> Slot:
 class Frozen(NamedTuple):
     """The line of a kept answer: *fill* makes it for one use (a view of a request); *steady*: all that it fills in is; *sized*: some of it is.
 
-    *around* makes what stands before the request line, and what stands behind, with the line's end; None where it is told twice, or in part.  The
-    second is None where it is not told at all: the first is the line.
+    *outline* (see request/raw_head.py) has holes for what is told of a request; None where that is more than its line and fields.
     """
 
     fill: Fill
     steady: bool
     sized: bool
-    around: tuple[Fill, Fill | None] | None
+    outline: Outline | None
 
 
 class LogWriter:
     """One access log of a server: where its lines go, and how they are made."""
 
-    __slots__ = ("_second", "_shown", "_slots", "_template", "condition", "items", "sink")
+    __slots__ = ("_second", "_slots", "_template", "condition", "items", "sink")
 
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
         self._second = SecondText()
-        self._shown: dict[bytes, tuple[bytes, str]] = {}  # field lines of requests: the name in lower case, and the value as it stands in a line
         self._template, slots = "", []
         for item in items:
             if isinstance(item, str) or (item.fn is nothing and not item.statuses):
@@ -307,26 +305,21 @@ class LogWriter:
     def frozen(self, r: Any, *, any_query: bool = False) -> Frozen:
         """Evaluate what is the same for every use of a kept answer.  *any_query*: the uses may have request lines of their own."""
         original, final = first_request(r), last_request(r)
-        template, steady, sized, own_lines = "", True, False, 0
-        slots: list[Slot] = []
-        before: Fill | None = None
-        cut = 0, 0
+        template, steady, sized, slots = "", True, False, list[Slot]()
+        cuts: list[tuple[bytes, int, int]] | None = []
         for item in self.items:
             own = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
             if isinstance(item, LogItem) and (own or item.dynamic or _is_own(item, final)) and not _left_out(item, final):
-                if own:
-                    own_lines += 1
-                    before = _filler(template, tuple(slots)) if item.fn is request_line and own_lines == 1 else None
-                    cut = len(template), len(slots)
+                if cuts is not None and (own or item.fn in (field_in, cookie)):
+                    hole = b"" if item.fn is request_line else raw(item.argument.lower()) if item.fn is field_in else None
+                    cuts = None if hole is None or b")" in hole else [*cuts, (hole, len(template), len(slots))]
                 template += "%s"
-                slots.append(_request if own and item.fn is request_line else self._told(item) if item.fn is field_in else self._slot(item))
+                slots.append(_request if own and item.fn is request_line else self._slot(item))
                 steady, sized = steady and (own or item.steady), sized or item.sized
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
-        fill = _filler(template + "\n", tuple(slots))
-        if not own_lines:
-            return Frozen(fill, steady, sized, (fill, None))
-        return Frozen(fill, steady, sized, None if before is None else (before, _filler(template[cut[0] + 2:] + "\n", tuple(slots[cut[1] + 1:]))))
+        template += "\n"
+        return Frozen(_filler(template, tuple(slots)), steady, sized, None if cuts is None else _outline(template, slots, cuts))
 
     def _whole(self, item: LogItem) -> Slot:
         """What an item says of a request that is both the original and the final one."""
@@ -336,29 +329,6 @@ class LogWriter:
             return _field(item.argument.lower())
         quick: dict[ItemFn, Slot] = {remote_user: _user, request_line: _request, status: _status}
         return quick[item.fn] if item.fn in quick else self._slot(item)
-
-    def _told(self, item: LogItem) -> Slot:
-        """%{Name}i of another request to which a kept answer is given: clients repeat most of their field lines."""
-        low, slot, shown = item.argument.lower().encode("latin-1"), self._slot(item), self._shown
-
-        def told(view: Any) -> str:
-            value = None
-            for line in view.logged:
-                found = shown.get(line) or self._show(line)
-                if found[0] == low:
-                    value = found[1] if value is None else f"{value}, {found[1]}"
-            return slot(view) if value is None else value
-
-        return told
-
-    def _show(self, line: bytes) -> tuple[bytes, str]:
-        name, _, value = line.partition(b":")
-        if b" " in name:
-            return b"", ""  # the request line
-        if len(self._shown) >= MOST_SHOWN:
-            self._shown.clear()
-        found = self._shown[line] = name.lower(), escape_logitem(text(value.strip(b" \t")))
-        return found
 
     def _slot(self, item: LogItem) -> Slot:
         """The function that fills one slot; the frequent items have quick ones."""
@@ -386,6 +356,15 @@ def _is_own(item: LogItem, final: Any) -> bool:
 
 def _left_out(item: LogItem, final: Any) -> bool:
     return bool(item.statuses) and (final.status in item.statuses) is item.negated
+
+
+def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]]) -> Outline:
+    """The line cut at its holes: each with where it stands in *template*, and in *slots*."""
+    fills, at, first = [], 0, 0
+    for _hole, place, index in [*cuts, (b"", len(template), len(slots))]:
+        fills.append(_filler(template[at:place], tuple(slots[first:index])))
+        at, first = place + 2, index + 1
+    return tuple(fills), tuple(hole for hole, _place, _index in cuts)
 
 
 def _filler(template: str, slots: tuple[Slot, ...]) -> Fill:
