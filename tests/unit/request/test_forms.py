@@ -104,6 +104,24 @@ def test_a_page_of_an_error_takes_nothing_from_the_last_one(tmp_path: Path) -> N
         assert "<title>405 " in served(site, "PUT /f.html HTTP/1.1")[0]
 
 
+def test_fix_ups_still_have_their_say_about_what_is_not_there(tmp_path: Path) -> None:
+    conf = """LoadModule include_module m/mod_include.so
+LoadModule dir_module m/mod_dir.so
+LoadModule mime_module m/mod_mime.so
+TypesConfig /dev/null
+AddHandler server-parsed .parsed
+<Directory "@DOCROOT@/in">
+FallbackResource /f.html
+</Directory>
+<Location /set>
+SetHandler server-parsed
+</Location>
+"""
+    site = Site(tmp_path, conf)
+    for _ in range(2):
+        assert [site.status(path) for path in ("/none", "/none.parsed", "/set/none", "/in/none")] == [404, 404, 404, 200]
+
+
 def test_files_of_other_lengths_have_other_heads(tmp_path: Path) -> None:
     site = Site(tmp_path, CONF)
     (tmp_path / "htdocs/long.html").write_text("x" * 300)

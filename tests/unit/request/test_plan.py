@@ -50,6 +50,20 @@ def section(pattern: str, regex: Regex | None = None, *, fnmatch: bool = False) 
     return Section(SectionKind.LOCATION, pattern, Layer(SectionKind.LOCATION), regex, fnmatch)
 
 
+@pytest.mark.parametrize(("made", "idle"), [
+    ([Made(lambda r: OK, needs_file=True)] * 2, True),
+    ([Made(lambda r: OK, needs_file=True), Made(lambda r: OK)], False),
+    ([Made(lambda r: OK, Reads.OUTSIDE, needs_file=True)], False),
+    ([Made(lambda r: OK, Reads.CLIENT, needs_file=True)], False),
+])
+def test_a_phase_is_idle_without_a_file_where_all_its_hooks_need_one(made: list[Made], idle: bool) -> None:
+    assert Ready(made, Run.ALL).idle is idle
+
+
+def test_a_phase_waits_where_one_of_its_hooks_may() -> None:
+    assert [Ready([Made(lambda r: OK), Made(lambda r: OK, waits=waits)], Run.ALL).waits for waits in (True, False)] == [True, False]
+
+
 def test_literal_locations_are_found_by_the_first_segment() -> None:
     all_of_it, status, info, deep = section("/"), section("/status"), section("/info/"), section("/status/deep")
     found = Locations([all_of_it, status, info, deep])
