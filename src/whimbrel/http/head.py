@@ -23,7 +23,7 @@ from whimbrel.records import dataclass
 
 __all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "compose", "read_head"]
 
-KnownFields = dict[bytes, tuple[dict[str, Pair], str, int]]  # by their bytes, with host name and port
+KnownFields = dict[bytes, tuple[dict[str, Pair], str, int] | None]  # by their bytes, with host name and port; None: they came once
 MOST_KNOWN: Final = 128  # fields that are remembered
 DECIDING: Final = frozenset(("content-length", "transfer-encoding", "expect"))  # about more than the host
 MAX_BLANK_LINES = 10  # empty lines that may come before a request
@@ -155,9 +155,12 @@ def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules, know
         return None
     head = _finish(Head(raw, end, method, target, protocol, version, Headers.of_unique(fields), line, uri, query), fields, rules)
     if known is not None and head.error is None and head.hostname and DECIDING.isdisjoint(fields):
-        if len(known) >= MOST_KNOWN:
-            known.clear()
-        known[lines] = (fields.copy(), head.hostname, head.port)
+        if lines in known:
+            known[lines] = (fields.copy(), head.hostname, head.port)
+        else:
+            if len(known) >= MOST_KNOWN:
+                known.clear()
+            known[lines] = None
     return head
 
 
