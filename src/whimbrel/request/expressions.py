@@ -54,6 +54,7 @@ class RequestView:
         return now
 
     def remote_host(self) -> str:
+        """The client's name where this connection has looked it up, else its address."""
         r = self.request
         name: str | None = r.connection.notes.get(REMOTE_HOST_NOTE)
         if name:

@@ -16,11 +16,11 @@ from whimbrel.http.response import LAST_CHUNK, chunk
 from whimbrel.octets import raw
 from whimbrel.request.answer import DATE_BYTES, Answer, Framing
 from whimbrel.request.body import FilePart
-from whimbrel.request.files import FileView, Note, mark, still_holds
+from whimbrel.request.files import Note, mark, still_holds
+from whimbrel.request.kept_view import KeptView
 from whimbrel.request.log import LogLine
 from whimbrel.request.raw_head import Outline, RawHead, Told, pieced, values_of
 from whimbrel.request.record import Connection, Request
-from whimbrel.request.variables import Variables
 
 if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
@@ -31,52 +31,6 @@ BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error
 NOTE: Final = 300
 EVENT: Final = 400
 MAX_RECENT: Final = 256
-
-
-class KeptView:
-    """What the dynamic items of an access-log line may ask of a kept answer's request.
-
-    *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
-    """
-
-    __slots__ = ("_env", "any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
-
-    def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
-        self.request, self.connection, self.time = kept.request, connection, time
-        self.head: Head | RawHead = kept.head if head is None else head
-        self.headers_in = self.head.headers if kept.changed is None else kept.changed
-        self.bytes_sent, self.head_bytes = kept.size, kept.head_size
-        if kept.slot is not None:
-            self.head_bytes += len(str(kept.slot[2] - connection.served)) - kept.digits
-        self.prev, self.any_query = None, kept.any_query
-        self._env: Variables | None = None
-        self.log_id = ""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.request, name)
-
-    @property
-    def env(self) -> dict[str, str]:
-        """See Request; what no other request may have is made anew, once for this one."""
-        env = self.request.env
-        if not isinstance(env, Variables):
-            return env
-        if self._env is None:
-            self._env = env.again(FileView(), int(self.time))
-        return self._env
-
-    @property
-    def the_request(self) -> str | None:
-        """See Request."""
-        return self.head.line if self.any_query else self.request.unasked_line
-
-    @property
-    def args(self) -> str | None:
-        """See Request."""
-        if not self.any_query:
-            return self.request.unasked_args
-        _path, mark, query = (self.head.line or "").partition("?")
-        return query.rpartition(" ")[0] if mark else None
 
 
 class Kept:

@@ -1,0 +1,60 @@
+"""What a log may ask of one more use of a kept answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.request.files import FileView
+from whimbrel.request.variables import Variables
+
+if TYPE_CHECKING:
+    from whimbrel.http.head import Head
+    from whimbrel.request.kept import Kept
+    from whimbrel.request.raw_head import RawHead
+    from whimbrel.request.record import Connection
+
+
+class KeptView:
+    """What the dynamic items of an access-log line may ask of a kept answer's request.
+
+    *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
+    """
+
+    __slots__ = ("_env", "any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
+
+    def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
+        self.request, self.connection, self.time = kept.request, connection, time
+        self.head: Head | RawHead = kept.head if head is None else head
+        self.headers_in = self.head.headers if kept.changed is None else kept.changed
+        self.bytes_sent, self.head_bytes = kept.size, kept.head_size
+        if kept.slot is not None:
+            self.head_bytes += len(str(kept.slot[2] - connection.served)) - kept.digits
+        self.prev, self.any_query = None, kept.any_query
+        self._env: Variables | None = None
+        self.log_id = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.request, name)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """See Request; what no other request may have is made anew, once for this one."""
+        env = self.request.env
+        if not isinstance(env, Variables):
+            return env
+        if self._env is None:
+            self._env = env.again(FileView(), int(self.time))
+        return self._env
+
+    @property
+    def the_request(self) -> str | None:
+        """See Request."""
+        return self.head.line if self.any_query else self.request.unasked_line
+
+    @property
+    def args(self) -> str | None:
+        """See Request."""
+        if not self.any_query:
+            return self.request.unasked_args
+        _path, mark, query = (self.head.line or "").partition("?")
+        return query.rpartition(" ")[0] if mark else None
