@@ -1,0 +1,242 @@
+"""A worker in this process that keeps its answers, and one of the same configuration that forgets them before each request."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.differential.kept_grammar import MODULES
+from tests.performance.site import Loop, Wire
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.load import load
+from whimbrel.config.options import LoadOptions
+from whimbrel.dialect import Dialect
+from whimbrel.errors import ConfigError, StartError
+from whimbrel.modules import ALL
+from whimbrel.request.engine import Engine
+from whimbrel.server.protocol import HttpProtocol
+from whimbrel.server.service import Service
+from whimbrel.testing.standin import StandIn
+
+MTIME: Final = 1_600_000_000  # Sun, 13 Sep 2020 12:26:40 GMT
+BEGIN: Final = 1_790_000_000.5
+SERVER: Final = ("127.0.0.1", 8080)
+ID: Final = re.compile(rb"(?i)uid-\d{9}-")
+OTHERS: Final = re.compile(rb"(?<=[sr]id#)[0-9a-f]+")  # numbers that two servers have no reason to agree on
+BASE: Final = """ServerName localhost
+LimitInternalRecursion 3
+Listen 127.0.0.1:8080
+DocumentRoot "@/htdocs"
+TypesConfig conf/mime.types
+RewriteMap tm txt:@/conf/map.txt
+RewriteMap lo int:tolower
+RewriteMap un int:unescape
+AddHandler type-map .var
+AddHandler imap-file .map
+AddHandler send-as-is .asis
+AddLanguage en .en
+AddLanguage de .de
+"""
+OPEN: Final = {
+    "2.4": '<Directory "@/htdocs">\nAllowOverride All\nRequire all granted\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n'
+           '</Directory>\n<Directory "@/users">\nRequire all granted\n</Directory>\n<Directory "@/hosts">\nRequire all granted\n</Directory>\n'
+           "<Location /status>\nSetHandler server-status\n</Location>\n<Location /info>\nSetHandler server-info\n</Location>\n",
+    "2.2": '<Directory "@/htdocs">\nAllowOverride All\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n</Directory>\n'
+           "<Location /status>\nSetHandler server-status\n</Location>\n",
+}
+SSI: Final = """<!--#set var="q" value="$QUERY_STRING" --><!--#echo var="q" -->
+<!--#if expr="$HTTP_COOKIE = /k=one/" -->cookie<!--#endif --><!--#include virtual="/a.txt?own" -->
+"""
+FILES: Final = {
+    "htdocs/index.html": "front\n", "htdocs/a.txt": "plain a\n", "htdocs/b.txt": "plain b\n", "htdocs/c.html": "<p>c</p>\n",
+    "htdocs/page.html.en": "english\n", "htdocs/page.html.de": "deutsch\n", "htdocs/dir/index.html": "dir\n", "htdocs/dir/a.txt": "dir a\n",
+    "htdocs/dir/c.html": "dir c\n", "htdocs/dir/sub/a.txt": "dir sub a\n", "htdocs/list/one.txt": "1\n",
+    "htdocs/list/two.html": "<title>t</title>2\n",
+    "htdocs/list/b/x.txt": "x\n", "htdocs/list/README.html": "read\n",
+    "htdocs/map.var": "URI: page.html.en\nContent-Type: text/html\nContent-Language: en\n\n"
+                      "URI: page.html.de\nContent-Type: text/html\nContent-Language: de\n",
+    "htdocs/ssi.shtml": '<!--#echo var="REMOTE_ADDR" --> <!--#echo var="e1" --><!--#include virtual="/dir/a.txt" -->\n',
+    "htdocs/ssi2.shtml": SSI,
+    "htdocs/asis.asis": "Status: 200 Fine\nContent-Type: text/plain\nX-As: is\n\nas it is\n",
+    "htdocs/img.map": "base referer\ndefault nocontent\nrect one.html 1,1 5,5\npoint two.html 9,9\n",
+    "htdocs/odd.foo": "odd\n", "htdocs/x.act": "act\n",
+    "htdocs/err.html": "error\n",
+    "htdocs/err.shtml": '<!--#echo var="REDIRECT_STATUS" --> <!--#echo var="REQUEST_URI" --> <!--#printenv -->\n',
+    "htdocs/two.txt": "two\n", "htdocs/one": "uno\n", "htdocs/cern/a.txt": "meta\n", "htdocs/cern/.web/a.txt.meta": "X-Meta: yes\n",
+    "htdocs/members/a.txt": "members\n", "users/alice/html/index.html": "alice\n", "users/alice/html/a.txt": "alice a\n",
+    "hosts/vh.test/a.txt": "vh a\n", "hosts/localhost/a.txt": "lh a\n", "hosts/vh.test/index.html": "vh\n",
+    "conf/users": "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n", "conf/map.txt": "one two\ntwo b\nk=one a\n",
+    "conf/mime.types": "text/html html shtml\ntext/plain txt\ntext/foo foo\n", "conf/magic": "0 string plain text/magic\n", "logs/.keep": "",
+}
+
+
+def lay_out(root: Path) -> None:
+    """The documents and what belongs to them, as old as each other."""
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for path in root.rglob("*"):
+        os.utime(path, (MTIME, MTIME))
+
+
+def loads(root: Path, dialect: Dialect) -> str:
+    """The LoadModule lines that a dialect accepts."""
+    good: list[str] = []
+    for name in MODULES:
+        line = f"LoadModule {name}_module modules/mod_{name}.so\n"
+        (root / "conf/try.conf").write_text("".join(good) + line)
+        try:
+            load(LoadOptions(server_root=str(root), file="conf/try.conf"), ALL, dialect)
+        except ConfigError:
+            continue
+        except StartError:
+            pass
+        good.append(line)
+    return "".join(good)
+
+
+def configured(root: Path, dialect: Dialect, preamble: str, blocks: list[str]) -> tuple[Configuration, list[str]] | None:
+    """The configuration of as many of *blocks* as are accepted, and those; None where it can't start."""
+    left = [block.replace("@", str(root)) for block in blocks]
+    head = (preamble + BASE + OPEN[dialect.name]).replace("@", str(root))
+    while True:
+        starts, text = [], head
+        for block in left:
+            starts.append(text.count("\n") + 1)
+            text += block + "\n"
+        (root / "conf/httpd.conf").write_text(text, "latin-1")
+        try:
+            return load(LoadOptions(server_root=str(root)), ALL, dialect), left
+        except ConfigError as problem:
+            line = 0 if problem.place is None else problem.place.line
+            at = sum(start <= line for start in starts) - 1
+            if at < 0:
+                raise
+            del left[at]
+        except StartError:
+            return None
+
+
+class World(StandIn):
+    """Logs in memory, and a clock that is set by hand."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.names = {"127.0.0.2": "two.test", "127.0.0.4": "four.test"}
+        self.hosts = {"two.test": ["127.0.0.2"], "localhost": ["127.0.0.1"]}
+
+    def now(self) -> float:
+        return self.clock.now
+
+
+@dataclass
+class Clock:
+    """The time that it is for both workers."""
+
+    now: float = BEGIN
+
+
+class Driving(Loop):
+    """Tasks, none of which has to wait for anything."""
+
+    def create_task(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            while True:
+                work.send(None)
+        except StopIteration:
+            return
+
+
+class Gathering(Wire):
+    """All that was written by a server to the client *source*; it may be closed."""
+
+    def __init__(self, source: str, port: int) -> None:
+        super().__init__(port)
+        self._extra = {"peername": (source, port), "sockname": SERVER}
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        self.out += bytes(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+
+@dataclass
+class Pair:
+    """A client's connections to both workers."""
+
+    kept: tuple[HttpProtocol, Gathering]
+    made: tuple[HttpProtocol, Gathering]
+    sent: list[bytes] = field(default_factory=list)
+
+    @property
+    def open(self) -> bool:
+        """Whether both take one more request."""
+        return all(one[0]._state.name == "READY" and not one[1].closed and not one[0]._buffer for one in (self.kept, self.made))
+
+    @property
+    def same(self) -> bool:
+        """Whether both are in the same state."""
+        (one, first), (other, second) = self.kept, self.made
+        return (one._state, first.closed, one._buffer, one.connection.served) == (other._state, second.closed, other._buffer, other.connection.served)
+
+
+class Server:
+    """One worker."""
+
+    def __init__(self, configuration: Configuration, clock: Clock) -> None:
+        self.runtime = World(clock)
+        self.engine = Engine(configuration, self.runtime)
+        self.loop = Driving()
+        self.service = Service(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
+
+    def fail(self, problem: BaseException) -> None:
+        raise problem
+
+    def connect(self, source: str, port: int) -> tuple[HttpProtocol, Gathering]:
+        wire = Gathering(source, port)
+        connection = HttpProtocol(self.service)
+        connection.connection_made(wire)
+        return connection, wire
+
+    def ask(self, at: tuple[HttpProtocol, Gathering], data: bytes) -> tuple[bytes, dict[str, list[bytes]]]:
+        """What is written, and the lines of all logs."""
+        connection, wire = at
+        self.runtime.logs.clear()
+        wire.out = b""
+        connection.data_received(data)
+        return wire.out, {name: list(lines) for name, lines in self.runtime.logs.items()}
+
+    def forget(self) -> None:
+        """Drop what was kept of earlier answers, and what was kept to make answers from."""
+        engine = self.engine
+        engine.kept.clear()
+        engine.contents.__init__()  # type: ignore[misc]
+        engine.pages.clear()
+        engine.forms.clear()
+
+
+def masked(out: bytes, logs: dict[str, list[bytes]]) -> tuple[bytes, list[tuple[str, bytes]]]:
+    """Answer and log lines with what no two requests have in common made equal."""
+    def mask(data: bytes) -> bytes:
+        return OTHERS.sub(b"N", ID.sub(b"ID", data))
+
+    return mask(out), [(name, mask(line)) for name in sorted(logs) for line in logs[name]]
+
+
+def ids(out: bytes, logs: dict[str, list[bytes]]) -> set[bytes]:
+    """The ids in an answer and in its log lines."""
+    return set(ID.findall(out)).union(*(ID.findall(line) for lines in logs.values() for line in lines))

@@ -1,0 +1,191 @@
+"""Random configurations and requests: a server that keeps its answers says and logs what one says that has kept none.
+
+WHIMBREL_KEPT_SEEDS: how many configurations of each version, WHIMBREL_KEPT_FIRST the number of the first one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.differential.kept_engines import BEGIN, MTIME, Clock, Pair, Server, configured, ids, lay_out, loads, masked
+from tests.differential.kept_grammar import Clients, Texts
+from whimbrel.dialect import DIALECTS, V24, Dialect
+from whimbrel.http.asked import AskedHeaders
+from whimbrel.http.headers import Headers
+from whimbrel.modules.mod_unique_id import Ids
+from whimbrel.request import kept as kept_answers
+from whimbrel.request.expressions import RequestView
+from whimbrel.request.record import Request
+
+SEEDS = int(os.environ.get("WHIMBREL_KEPT_SEEDS", "14"))
+FIRST = int(os.environ.get("WHIMBREL_KEPT_FIRST", "0"))
+REQUESTS = 200
+ADDRESSES = ("127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "10.0.0.2")
+CLOCKED = ("whimbrel.server.service", "whimbrel.server.answering")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time for everybody who asks."""
+    made = Clock()
+    for module in CLOCKED:
+        monkeypatch.setattr(f"{module}.time", lambda: made.now)
+    numbers = itertools.count()
+    monkeypatch.setattr(Ids, "next", lambda *_: f"Uid-{next(numbers):09}-")  # which can be told from all else
+    monkeypatch.setattr("whimbrel.modules.mod_usertrack.random.SystemRandom", lambda: random.Random(1))
+    return made
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("kept")
+    lay_out(found)
+    return found
+
+
+class Play:
+    """One configuration, and random clients that ask two servers of it the same things; *answered* counts the answers."""
+
+    def __init__(self, root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -> None:
+        self.chance = random.Random(f"{dialect.name} {seed}")
+        self.texts = Texts(self.chance)
+        self.root, self.clock = root, clock
+        self._own_files()
+        if self.chance.random() < 0.7:  # answers that told the id are not kept, and a line in the error log tells it
+            preamble = "".join(line for line in preamble.splitlines(keepends=True) if "unique_id" not in line)
+        made = configured(root, dialect, preamble, self.texts.blocks())
+        self.blocks: list[str] = []
+        self.servers: list[Server] = []
+        if made is not None:
+            self.blocks = made[1]
+            self.servers = [Server(made[0], clock), Server(again[0] if (again := configured(root, dialect, preamble, made[1])) else made[0], clock)]
+        self.clients = Clients(self.texts)
+        self.pairs: list[Pair] = []
+        self.port = 4000
+        self.answered = 0
+        self.ids: set[bytes] = set()
+
+    def _own_files(self) -> None:
+        for name in ("htdocs/.htaccess", "htdocs/dir/.htaccess", "htdocs/list/.htaccess"):
+            (self.root / name).unlink(missing_ok=True)
+        self.htaccess: dict[str, str] = {}
+        for name in ("htdocs/.htaccess", "htdocs/dir/.htaccess", "htdocs/list/.htaccess"):
+            if self.chance.random() < 0.3:
+                self._put(name)
+
+    def _put(self, name: str) -> None:
+        text = self.texts.htaccess().replace("@", str(self.root))
+        self.htaccess[name] = text
+        path = self.root / name
+        path.with_suffix(".new").write_text(text, "latin-1")
+        os.utime(path.with_suffix(".new"), (MTIME, MTIME))
+        path.with_suffix(".new").rename(path)
+
+    def turn(self) -> None:
+        """The next turn of the loops; it may be another second, and a file may have changed."""
+        for server in self.servers:
+            server.loop.turn()
+        if self.chance.random() < 0.2:
+            self.clock.now += self.chance.choice((0.25, 1.0, 70.0))
+        if self.chance.random() < 0.03:
+            self._put(self.chance.choice(list(self.htaccess) or ["htdocs/dir/.htaccess"]))
+
+    def pair(self) -> Pair:
+        """A connection: an open one or one more."""
+        chance = self.chance
+        self.pairs = [one for one in self.pairs if one.open]
+        if len(self.pairs) < 4 or chance.random() < 0.05:
+            source = chance.choice(ADDRESSES)
+            self.port += 1
+            first, second = (server.connect(source, self.port) for server in self.servers)
+            self.pairs.append(Pair(first, second))
+        return chance.choice(self.pairs[-6:])
+
+    def step(self) -> str:
+        """One request to both; what differs, "" for nothing."""
+        pair, data = self.pair(), self.clients.head()
+        pair.sent.append(data)
+        out, logs = self.servers[0].ask(pair.kept, data)
+        self.servers[1].forget()
+        expected = self.servers[1].ask(pair.made, data)
+        self.answered += 1
+        own = ids(out, logs)
+        problem = "" if masked(out, logs) == masked(*expected) and pair.same else "another answer"
+        if own & self.ids:
+            problem = problem or "an id twice"
+        self.ids |= own
+        if self.chance.random() < 0.3:
+            self.turn()
+        if not problem:
+            return ""
+        asked = f"{pair.kept[0].connection.client_ip} {data!r}"
+        shown = "\n".join([*self.blocks, *(f"== {name}\n{text}" for name, text in self.htaccess.items())])
+        return f"{problem}:\n{asked}\nkept {masked(out, logs)}\nmade {masked(*expected)}\n{shown}"
+
+
+def play(root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -> tuple[int, int]:
+    """The answers of one configuration, and how many of them were made by the server that keeps them; fails where one differs."""
+    clock.now = BEGIN
+    game = Play(root, dialect, preamble, seed, clock)
+    if not game.servers:
+        return 0, 0
+    engine, made = game.servers[0].engine, 0
+    respond = engine.respond
+
+    def counted(*arguments: object) -> object:
+        nonlocal made
+        made += 1
+        return respond(*arguments)  # type: ignore[arg-type]
+
+    engine.respond = counted  # type: ignore[method-assign, assignment]
+    for number in range(REQUESTS):
+        problem = game.step()
+        assert not problem, f"{dialect.name} seed {seed}, request {number}: {problem}"
+    return game.answered, made
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.2"])
+def test_kept_answers_are_those_that_would_be_made(root: Path, version: str, clock: Clock) -> None:
+    dialect = DIALECTS[version]
+    preamble, answered, made = loads(root, dialect), 0, 0
+    for seed in range(FIRST, FIRST + SEEDS):
+        found = play(root, dialect, preamble, seed, clock)
+        answered, made = answered + found[0], made + found[1]
+    print(f"{version}: {answered} answers, {made} of them made")
+    assert answered > SEEDS * REQUESTS * 0.8
+    assert made < answered * 0.8
+
+
+def _address(view: RequestView) -> str:
+    connection = view.request.connection
+    return str(connection.user_ip or connection.client_ip)
+
+
+FORGETFUL = {
+    "query": (Request, "args", property(lambda r: r.unasked_args, lambda r, query: setattr(r, "unasked_args", query))),
+    "client": (RequestView, "client", _address),
+    "lists": (Request, "among", lambda r, addresses: (r.connection.user_ip or r.connection.client_ip) in addresses),
+    "values": (AskedHeaders, "tested", Headers.tested),
+    "fields": (AskedHeaders, "get", Headers.get),
+    "files": (kept_answers, "still_holds", lambda _notes, _turn: True),
+    "count": (kept_answers, "slot_of", lambda _r, _after: None),
+}
+
+
+@pytest.mark.parametrize("what", FORGETFUL)
+def test_what_is_not_noted_is_found(root: Path, what: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for something without a note of it gives somebody the answer of another: the plays above would tell."""
+    monkeypatch.setattr(*FORGETFUL[what])
+    preamble = loads(root, V24)
+    for seed in range(60):
+        try:
+            play(root, V24, preamble, seed, clock)
+        except AssertionError as problem:
+            assert "another answer" in str(problem)
+            return
+    pytest.fail(f"nobody misses the notes about {what}")
