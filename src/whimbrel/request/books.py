@@ -253,6 +253,8 @@ def _keepable(r: Request, answer: Answer) -> bool:
         return False
     if r.connection.proxied is not None:
         return False  # answers are kept by the connection's address, which is the proxy's here, whatever the virtual host says
+    if r.next is not None:
+        return False  # its ErrorDocument failed: logs tell of that one, which has sent nothing
     if r.body_in.length != 0 or not _plain_parts(r, answer):
         return False
     if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
