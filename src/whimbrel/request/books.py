@@ -16,6 +16,7 @@ from whimbrel.request.body import FilePart
 from whimbrel.request.kept import Kept, moves_unseen
 from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, FieldSet, Key, Lists, Near, RawHead, Tests, Told, without_query
 from whimbrel.request.record import Connection, Request
+from whimbrel.request.variables import Variables
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY      # bytes of one answer with what belongs to it
@@ -62,7 +63,9 @@ class KeptAnswers:
         writers, files = tuple(w for w in writers if w.applies(r)), r.files
         if not r.keep:
             return  # whether a log tells of it goes by what no other request has
-        files.query = files.query or r.prev is not None or r.remade is not None or not plain(head)
+        files.query = (files.query or r.prev is not None or r.remade is not None or not plain(head)
+                       or r.unasked_args != head.query  # another took its place (DirectoryIndex), which logs tell
+                       or r.env.__class__ not in (dict, Variables))  # a document's variables, QUERY_STRING among them, for logs
         body = b"".join(part for part in answer.parts if isinstance(part, bytes))
         if len(body) > MAX_BODY:
             return
