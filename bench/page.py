@@ -17,7 +17,7 @@ INTRODUCTION = """# Performance
 Written by `make bench BENCH="--docs docs"`; the figures are those of one run on one machine, and mean something as ratios only.
 One core answers ({seconds} s a measurement, medians of {rounds} rounds, all servers in turn), another one asks. Requests per CPU second count
 the CPU time of all processes of a server, user and system; memory is the largest proportional set size seen, of all processes together and of the
-largest one, the worker; ± is what lies between the smallest and the largest round, as a share of the median.
+largest one that the first has started, the worker; ± is what lies between the smallest and the largest round, as a share of the median.
 
 """
 HALF = """

@@ -74,7 +74,8 @@ def output_of(argv: list[str], core: int | None) -> str:
 
 
 class Memory(NamedTuple):
-    """Proportional set sizes in bytes (shared pages count once among those that share them): of all processes, and of the largest, the worker."""
+    """Proportional set sizes in bytes (shared pages count once among those that share them): of all processes, and of the largest one that
+    the first has started, the worker."""
 
     all: int
     worker: int
@@ -125,8 +126,8 @@ class Running:
 
     def memory(self) -> Memory:
         """What the processes take."""
-        sizes = list(map(proportional, family(self.pid)))
-        return Memory(sum(sizes), max(sizes))
+        first, *others = map(proportional, family(self.pid))
+        return Memory(first + sum(others), max(others, default=first))
 
 
 def proportional(pid: int) -> int:

@@ -14,7 +14,7 @@ from bench.load import Sample
 
 Figures = dict[str, float]
 BASE = "apache"
-MEMORY = ("peak_memory_mb", "worker_memory_mb")  # of all processes, and of the largest one
+MEMORY = ("peak_memory_mb", "worker_memory_mb")  # of all processes, and of the worker
 WORDS = {True: "met", False: "not met", None: "not measured"}
 HALF_HEADS = ("case", "server", "half of", "requests per second", "p50 ms", "p99 ms", "±", "p99.9 ms", "worst ms")
 COLOURS = {True: "green", False: "red", None: "yellow"}
