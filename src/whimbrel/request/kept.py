@@ -50,7 +50,7 @@ class Kept:
     *weight* is about what it takes in memory, in bytes.
 
     The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes (with a
-    *slot* those before the Keep-Alive count, which is *most* less the earlier requests on the connection, and *tail* those behind), *adders* write
+    *slot* those before the Keep-Alive count, and *tail* those behind; see `counted`), *adders* write
     its log lines for the client *line_client*.  In the turn *hot* that is so for heads that are not *head* to the byte, and whatever the client;
     *adds* take the lines that `lines_for` gives.
     """
@@ -58,7 +58,7 @@ class Kept:
     __slots__ = (
         "adders", "adds", "after", "any_query", "asker", "before", "body", "changed", "checked", "chunked", "client", "close", "data", "date",
         "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_digits", "line_second", "lines", "lists", "logs",
-        "most", "moved", "moving", "notes", "nothing", "outlines", "payload", "pieces", "recent", "recent_second", "remade", "request", "size",
+        "moved", "moving", "notes", "nothing", "outlines", "payload", "pieces", "recent", "recent_second", "remade", "request", "size",
         "sized", "slot", "stamp", "steady", "tail", "turn", "weight", "writers",
     )
 
@@ -96,7 +96,6 @@ class Kept:
         self.line_digits = 0
         self.turn = self.hot = self.checked = -2  # none: the turn of those who have no loop is -1
         self.date = self.data = self.tail = self.moved = b""
-        self.most = 0
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.recent: dict[tuple[Told, str, int], tuple[bytes, ...]] = {}
@@ -183,9 +182,17 @@ class Kept:
             if self.slot is None:
                 self.data = b"%b%b%b%b" % (self.before, date, self.after, self.payload)
             else:
-                first, second, self.most = self.slot
+                first, second, _most = self.slot
                 self.data, self.tail = b"%b%b%b" % (self.before, date, first), second + self.payload
-        return self.data if self.slot is None else b"%b%d%b" % (self.data, self.most - connection.served, self.tail)
+        return self.data if self.slot is None else self.counted(connection)
+
+    def counted(self, connection: Connection) -> bytes:
+        """`data` and `tail` around the Keep-Alive count of a connection."""
+        return b"%b%d%b" % (self.data, self.count(connection), self.tail)
+
+    def count(self, connection: Connection) -> int:
+        """The Keep-Alive count that a connection is told now; 0 where there is none."""
+        return 0 if self.slot is None else self.slot[2] - connection.served
 
     def renew(self, date: bytes, now: float) -> None:
         """Make the texts in `after` anew that go with the clock."""
@@ -252,8 +259,8 @@ class Kept:
         return self.lines
 
     def _digits(self, connection: Connection) -> int:
-        """How many digits the Keep-Alive count has that a connection is told now."""
-        return 0 if self.slot is None else len(str(self.slot[2] - connection.served))
+        """How many digits `count` has."""
+        return len(str(self.count(connection)))
 
 
 def slot_of(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:

@@ -28,7 +28,7 @@ class KeptView:
         self.headers_in = self.head.headers if kept.changed is None else kept.changed
         self.bytes_sent, self.head_bytes = kept.size, kept.head_size
         if kept.slot is not None:
-            self.head_bytes += len(str(kept.slot[2] - connection.served)) - kept.digits
+            self.head_bytes += len(str(kept.count(connection))) - kept.digits
         self.prev, self.any_query = None, kept.any_query
         self._env: Variables | None = None
         self.log_id = ""

@@ -153,7 +153,7 @@ class HttpProtocol(Answering):
             add(line)
         service.requests += 1
         service.sent += kept.size
-        self.transport.write(kept.data if kept.slot is None else b"%b%d%b" % (kept.data, kept.most - connection.served, kept.tail))
+        self.transport.write(kept.data if kept.slot is None else kept.counted(connection))
         connection.served += 1
         if not self._paused:
             self.deadline = service.clock + self._manners.keep_alive
@@ -202,7 +202,7 @@ class HttpProtocol(Answering):
         if told is not None and kept.hot == service.turn and not connection.user_ip and not connection.notes:
             for add, line in zip(kept.adds, kept.lines_for(data, told, connection, service.now), strict=True):
                 add(line)
-            out = kept.data if kept.slot is None else b"%b%d%b" % (kept.data, kept.most - connection.served, kept.tail)
+            out = kept.data if kept.slot is None else kept.counted(connection)
         else:
             out = kept.wire(connection, service.date, service.now)
             service.engine.repeated(kept, connection, None if told is None else RawHead(data, told))
