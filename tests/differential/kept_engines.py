@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from tests.differential.kept_grammar import MODULES
-from tests.performance.site import Loop, Wire
+from tests.performance.site import Driving, Wire
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -140,17 +139,6 @@ class Clock:
     """The time that it is for both workers."""
 
     now: float = BEGIN
-
-
-class Driving(Loop):
-    """Tasks, none of which has to wait for anything."""
-
-    def create_task(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            while True:
-                work.send(None)
-        except StopIteration:
-            return
 
 
 class Gathering(Wire):

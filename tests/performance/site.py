@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import types
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,17 @@ class Loop:
         soon, self.soon = self.soon, []
         for work, arguments in soon:
             work(*arguments)
+
+
+class Driving(Loop):
+    """Tasks, none of which has to wait for anything."""
+
+    def create_task(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            while True:
+                work.send(None)
+        except StopIteration:
+            return
 
 
 def configuration(root: Path) -> str:

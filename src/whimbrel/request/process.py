@@ -68,7 +68,7 @@ async def process(r: Request) -> Answer:
     """Everything between the head and the handler; OK when the handler may run."""
     if r.main is None or r.filename is None:
         uri = r.uri
-        answer = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else decoded(r)
+        answer = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else _decoded(r)
         if answer != OK:
             return answer
         plan = r.plan
@@ -119,10 +119,8 @@ async def process(r: Request) -> Answer:
     return await run(r, ready)
 
 
-def decoded(r: Request) -> Answer:
-    """Normalise and unescape the path of the URL; 400 and 404 as httpd gives them."""
-    if not r.uri or (NOT_PLAIN.search(r.uri) is None and r.uri[0] == "/"):
-        return OK
+def _decoded(r: Request) -> Answer:
+    """Normalise and unescape the path of the URL, which is no plain one; 400 and 404 as httpd gives them."""
     server, old = r.server_conf(CoreServer), not r.plan.dialect.merge_slashes
     core = r.conf(CoreFolder)
     slashes = Slashes.OFF if not core.encoded_slashes else Slashes.ON if core.decode_slashes else Slashes.NO_DECODE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ pytest.importorskip("h2", reason="the optional package h2 is not installed")
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
-from tests.performance.site import MTIME, NOW, Loop, Site, Wire
+from tests.performance.site import MTIME, NOW, Driving, Site, Wire
 
 from whimbrel.server.http2_kept import Repeater, Same
 from whimbrel.server.http2_stream import Sender
@@ -28,17 +28,6 @@ FIELDS = [
     ("connection", "close"), ("Bad", "x"), ("content-length", "5"), ("content-length", "0"), ("accept-encoding", "gzip"), ("host", "other"),
 ]
 METHODS = ["GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "TRACE", "BREW", "CONNECT"]
-
-
-class Driving(Loop):
-    """Tasks, none of which has to wait for anything."""
-
-    def create_task(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            while True:
-                work.send(None)
-        except StopIteration:
-            return
 
 
 class Gathering(Wire):
