@@ -8,11 +8,13 @@ VERSION ?= 2.4
 UPGRADES ?= $(wildcard $(addprefix $(SHARED)/conformance/given/,authz*.jsonl config-htaccess.jsonl config-vhost.jsonl core-rewrite.jsonl))
 MORE ?=
 DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
+# make hostile HOSTILE="--scale 0.1 mutated-requests"; `--list` names the measures
+HOSTILE ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance upgrade-check bench lock clean
+.PHONY: help serve test check conformance upgrade-check bench hostile lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -21,6 +23,7 @@ help:
 	@echo "make conformance  ask every recorded question (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, ask a real apache2 (UPGRADES=..., MORE=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
+	@echo "make hostile      measures of reliability under hostile traffic (HOSTILE=...); docs/reliability.md has the figures"
 	@echo "make lock         write the lock files anew from pyproject.toml"
 
 .venv/bin/python:
@@ -61,6 +64,9 @@ upgrade-check: .venv/run.stamp
 
 bench: .venv/run.stamp
 	$(BIN)/python -m bench.run $(BENCH)
+
+hostile: .venv/dev.stamp
+	$(BIN)/python -m tests.hostile.run $(HOSTILE)
 
 lock: .venv/bin/python
 	tools/lock
