@@ -20,7 +20,6 @@ from whimbrel.server.words import coded
 if TYPE_CHECKING:
     import socket
 
-    from whimbrel.server.master import Master, StartOptions
 
     Sockets = dict[tuple[str, int], socket.socket]
 
@@ -73,31 +72,29 @@ def start(reading: Reading, configuration: Configuration) -> int:
     arguments = reading.arguments
     shown = " ".join(map(from_system, arguments.shown))
     early = _listening(configuration)
-    from whimbrel.server.master import StartOptions
+    from whimbrel.server.master import Master, StartOptions
 
-    if arguments.foreground:
-        options = StartOptions(reading.load_again, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built())
-        return _prepared(options, configuration, early).run()
-    return _detached(reading, configuration, shown, early)
+    starters: list[int] = []  # the pipe behind which the starting process waits
+    options = StartOptions(reading.load_again, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built(),
+                           ready=lambda: _release(starters))
+    master = Master(options)
+    master.sockets = early
+    if not arguments.foreground:
+        starters.append(_detach())
+    elif "NO_DETACH" in arguments.defines and "FOREGROUND" not in arguments.defines and not options.single:
+        os.chdir("/")
+    master.prepare(configuration)
+    return master.run()
 
 
 def _listening(configuration: Configuration) -> Sockets:
     """The listening sockets, opened before all of the server is imported: clients may come from here on, and wait a moment.  Raises StartError."""
-    from whimbrel.server import privileges, sockets
+    from whimbrel.server import privileges, sockets, systemd
 
-    if configuration.loaded("systemd_module"):
-        return {}  # the service manager may have them
+    if configuration.loaded("systemd_module") and (given := systemd.handed_over(os.environ)):
+        return given
     privileges.check(configuration.spec, configuration.dialect)
     return sockets.bind_all(configuration.spec.listeners, {}, configuration.spec.backlog, configuration.dialect)
-
-
-def _prepared(options: StartOptions, configuration: Configuration, early: Sockets) -> Master:
-    from whimbrel.server.master import Master
-
-    master = Master(options)
-    master.sockets = early
-    master.prepare(configuration)
-    return master
 
 
 def refused(reading: Reading, problem: PostConfigError) -> int:
@@ -117,30 +114,31 @@ def _one_process(defines: list[str]) -> bool:
     return bool({"ONE_PROCESS", "DEBUG"} & set(defines))
 
 
-def _detached(reading: Reading, configuration: Configuration, shown: str, early: Sockets) -> int:
-    """Prepare here, where errors can be told, then go on in a process of its own session."""
-    from whimbrel.server.master import StartOptions
+def _detach() -> int:
+    """Go on in a process and session of its own, in the directory /.
 
+    The first process ends when a byte comes from the descriptor that this returns, or as the second one ends.  The logs are opened afterwards, so
+    that log programs are children of the server, which restarts them.
+    """
     ready_in, ready_out = os.pipe()
-    console = os.dup(2)
-    master = _prepared(StartOptions(reading.load_again, shown, built=texts.built(), ready=lambda: _say(ready_out)), configuration, early)
-    if os.fork():
+    pid = os.fork()
+    if pid:
         os.close(ready_out)
-        os.close(console)
-        os._exit(0 if os.read(ready_in, 1) else 1)
-    status = 1
-    try:
-        os.setsid()
-        os.close(ready_in)
-        os.close(console)
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
-        status = master.run()
-    finally:
-        os._exit(status)
+        if os.read(ready_in, 1):
+            os._exit(0)
+        os._exit(max(1, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+    os.close(ready_in)
+    os.setsid()
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    return ready_out
 
 
-def _say(handle: int) -> None:
-    os.write(handle, b"+")
-    os.close(handle)
+def _release(starters: list[int]) -> None:
+    while starters:
+        handle = starters.pop()
+        os.write(handle, b"+")
+        os.close(handle)

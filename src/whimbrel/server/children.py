@@ -1,10 +1,12 @@
-"""The workers of a master as processes: forking, burying, telling them to end.
+"""The workers of a master as processes: fork, signal, watch, reap.
 
-A slot of the scoreboard belongs to one worker from its fork to its burial.
+A slot of the scoreboard belongs to one worker from its fork to its burial.  Each worker has a pipe of its own to the master, so no worker can send
+messages in the name of another.  Nothing that a worker writes or does ends the master.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -15,24 +17,42 @@ from typing import Final
 from whimbrel.records import dataclass
 from whimbrel.server.generation import Generation
 from whimbrel.server.scoreboard import Board
+from whimbrel.server.scoreboard_text import Unreadable
 from whimbrel.server.words import cause
-from whimbrel.server.worker import FATAL, child
+from whimbrel.server.worker import BUSY, FATAL, HEARTBEAT, RETIRE, SICK, child
 
-PATIENCE: Final = 6.0     # seconds after which a worker that was told to stop is killed
-QUICK_DEATH: Final = 1.0  # a worker that lived no longer is replaced with a delay
+PATIENCE: Final = 6.0      # seconds after which a worker that was told to stop is killed
+KILL_WAIT: Final = 3.0     # seconds that a killed worker has to disappear
+QUICK_DEATH: Final = 1.0   # a worker that lived no longer is replaced with a delay
+STALL_TIMEOUT = 30.0       # seconds without a heartbeat after which a worker is replaced
+WATCH_PERIOD = 5.0         # seconds between two checks of the heartbeats
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH, signal.SIGCHLD)
+FATAL_SIGNALS: Final = (  # httpd's parent ends on them without a line in its log
+    signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR2, signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR)
 _ORDERED: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)  # ends that need no word in the log
 
 
 @dataclass(slots=True)
 class Child:
-    """A running worker; *leaving* ones have said that they end and count no more."""
+    """A running worker.
+
+    Attributes:
+        control: descriptor of its messages, -1 once the pipe has ended.
+        leaving: it has announced its end and counts no more.
+        is_ready: its loop has turned; an exit as FATAL no longer concerns the others.
+        silent: seconds since its last heartbeat, as the master's own checks count them.
+        is_aborted: it was signalled because of its silence.
+    """
 
     pid: int
     slot: int
     generation: int
     born: float
+    control: int = -1
     leaving: bool = False
+    is_ready: bool = False
+    silent: float = 0.0
+    is_aborted: bool = False
 
 
 class FatalChild(Exception):
@@ -42,18 +62,17 @@ class FatalChild(Exception):
 class Children:
     """All workers, those of earlier generations that still have connections included.
 
-    *wake* is a descriptor that becomes readable when a child has ended; *respawn_at* is when missing workers may be forked, None for at once.
+    *wake* is a pipe that the master's signals make readable (its reading end and its writing end); *respawn_at* is when missing workers may be
+    forked, None for at once.
     """
 
     def __init__(self, board: Board) -> None:
         self.board = board
         self.running: dict[int, Child] = {}
         self.respawn_at: float | None = None
-        self.wake = -1
-        self.lifeline, self._lifeline_out = os.pipe()
-        self.control, self._control_out = os.pipe()
-        os.set_blocking(self.control, False)
-        os.set_blocking(self._control_out, False)
+        self.wake, self.wake_out = pipe()
+        self.lifeline, self._lifeline_out = pipe()
+        self._watched = time.monotonic()
 
     # beginning --------------------------------------------------------------------------------
     def complete(self, generation: Generation, wanted: int) -> None:
@@ -61,49 +80,58 @@ class Children:
         number = generation.life.generation
         present = sum(1 for c in self.running.values() if c.generation == number and not c.leaving)
         for _ in range(wanted - present):
-            self._fork(generation)
+            if not self._fork(generation):
+                self.respawn_at = time.monotonic() + QUICK_DEATH
+                return
 
-    def _fork(self, generation: Generation) -> None:
+    def _fork(self, generation: Generation) -> bool:
         taken = {c.slot for c in self.running.values()}
         slot = next((n for n in range(self.board.slots) if n not in taken), None)
         if slot is None:
             self._make_room(generation)
-            return
+            return False
+        ends: tuple[int, ...] = ()
         try:
+            ends = pipe()
             pid = os.fork()
         except OSError as problem:
-            generation.log("error", f"{cause(problem)}: AH00159: fork: Unable to fork new process")
-            self.respawn_at = time.monotonic() + QUICK_DEATH
-            return
+            for end in ends:
+                os.close(end)
+            generation.log("error", "fork: Unable to fork new process", code="AH00159", cause=cause(problem))
+            return False
         if pid == 0:
-            self._become_worker(generation, slot)
-        self.running[pid] = Child(pid, slot, generation.life.generation, time.monotonic())
+            self._become_worker(generation, slot, *ends)
+        os.close(ends[1])
+        self.running[pid] = Child(pid, slot, generation.life.generation, time.monotonic(), ends[0])
+        return True
 
     def _make_room(self, generation: Generation) -> None:
         """Every slot is a worker's that still has connections of before some restart: the oldest has to end, its answers get a moment."""
         generation.log("error", "scoreboard is full, not at MaxRequestWorkers", code="AH00485", module=generation.words.module)
         oldest = min(self.running.values(), key=lambda one: (one.generation, one.born))
         os.kill(oldest.pid, signal.SIGTERM)
-        self.respawn_at = time.monotonic() + QUICK_DEATH
 
-    def _become_worker(self, generation: Generation, slot: int) -> None:
+    def _become_worker(self, generation: Generation, slot: int, control_in: int, control: int) -> None:
         status = FATAL
         try:
             signal.set_wakeup_fd(-1)
-            for number in SIGNALS:
+            for number in (*SIGNALS, *FATAL_SIGNALS):
                 signal.signal(number, signal.SIG_DFL)
-            os.close(self._lifeline_out)
-            status = child(generation, slot, self.lifeline, self._control_out)
+            for handle in (self._lifeline_out, self.wake, self.wake_out, control_in, *(one.control for one in self.running.values())):
+                if handle >= 0:
+                    os.close(handle)
+            status = child(generation, slot, self.lifeline, control)
         except Exception as problem:
+            if isinstance(problem, OSError) and problem.errno in _SHORTAGES:
+                status = SICK
             generation.log("crit", "".join(traceback.format_exception(problem)).rstrip("\n"))
         finally:
             generation.logs.flush()
             os._exit(status)
 
     # ending -----------------------------------------------------------------------------------
-    def bury(self, generation: Generation) -> list[int]:
-        """Take note of who has ended; the numbers of processes that are no workers.  Raises FatalChild."""
-        others: list[int] = []
+    def bury(self, generation: Generation) -> None:
+        """Take note of all processes that have ended, log programs too.  Raises FatalChild."""
         fatal = False
         while True:
             try:
@@ -114,22 +142,25 @@ class Children:
                 break
             gone = self.running.pop(pid, None)
             if gone is None:
-                others.append(pid)
+                generation.logs.program_ended(pid)
             else:
                 fatal = self._buried(gone, os.waitstatus_to_exitcode(status), generation) or fatal
         if fatal:
             raise FatalChild
-        return others
 
     def _buried(self, gone: Child, code: int, generation: Generation) -> bool:
         """Say how a worker ended; True when no other would do better."""
-        self.board.bury(gone.slot)
-        if code == FATAL:
+        self._hang_up(gone)
+        try:
+            self.board.bury(gone.slot)
+        except Unreadable:
+            generation.log("error", f"child pid {gone.pid} left an unreadable scoreboard slot, its counts are lost")
+        if code == FATAL and not gone.is_ready and gone.generation == generation.life.generation:
             generation.log("alert", f"Child {gone.pid} returned a Fatal error... Apache is exiting!", code="AH00050")
             return True
         if code < 0 and -code not in _ORDERED:
             generation.log("notice", f"child pid {gone.pid} exit signal {signal.strsignal(-code)} ({-code})", code="AH00052")
-        if time.monotonic() - gone.born < QUICK_DEATH and code != 0:
+        if not gone.leaving and gone.generation == generation.life.generation and time.monotonic() - gone.born < QUICK_DEATH:
             self.respawn_at = time.monotonic() + QUICK_DEATH
         return False
 
@@ -146,34 +177,97 @@ class Children:
         """Tell all workers to end and wait until they have; the slow are killed."""
         self.tell(signal.SIGTERM)
         self.wait(generation, PATIENCE)
+        for one in self.running.values():
+            generation.log("error", f"child process {one.pid} still did not exit, sending a SIGKILL", code="AH00046")
         self.tell(signal.SIGKILL)
-        while self.running:
-            pid, _status = os.wait()
-            self.running.pop(pid, None)
+        self.wait(generation, KILL_WAIT)
+        for one in self.running.values():
+            generation.log("error", f"could not make child process {one.pid} exit, attempting to continue anyway", code="AH00047")
+            self._hang_up(one)
+        self.running.clear()
 
     def wait(self, generation: Generation, seconds: float, told: list[int] | None = None) -> None:
         """Wait until all workers have ended, at most *seconds*, and only while *told* has no signal that stops at once."""
         end = time.monotonic() + seconds
-        while self.running and time.monotonic() < end and not {signal.SIGTERM, signal.SIGINT} & set(told or ()):
-            select.select([self.wake], [], [], min(1.0, max(0.0, end - time.monotonic())))
-            drain(self.wake)
+        while self.running and time.monotonic() < end and not {signal.SIGTERM, signal.SIGINT, *FATAL_SIGNALS} & set(told or ()):
+            self.listen(min(1.0, max(0.0, end - time.monotonic())))
             try:
                 self.bury(generation)
             except FatalChild:
                 continue
 
-    # what they say ----------------------------------------------------------------------------
-    def heard(self) -> int:
-        """Read what workers have said; how many of them are too busy."""
-        busy = 0
-        for line in os.read(self.control, 4096).decode("latin-1").splitlines():
-            word, _, number = line.partition(" ")
-            one = self.running.get(int(number)) if number.isdigit() else None
-            if one is not None and word == "retire":
-                one.leaving = True
-            elif one is not None and word == "busy":
-                busy += 1
-        return busy
+    # messages ---------------------------------------------------------------------------------
+    def listen(self, seconds: float | None) -> int:
+        """Wait for a signal or a message, at most *seconds*, and read what has come; how many workers are too busy."""
+        poller = select.poll()  # select(2) fails on descriptors from 1024 on
+        poller.register(self.wake, select.POLLIN)
+        children = {one.control: one for one in self.running.values() if one.control >= 0}
+        for handle in children:
+            poller.register(handle, select.POLLIN)
+        ready = {handle for handle, _event in poller.poll(None if seconds is None else max(0.0, seconds) * 1000)}
+        if self.wake in ready:
+            drain(self.wake)
+        return sum(self._read(one) for handle, one in children.items() if handle in ready)
+
+    def _read(self, one: Child) -> bool:
+        """Read the messages of one worker; True when it is too busy."""
+        try:
+            messages = os.read(one.control, 4096)
+        except BlockingIOError:
+            return False
+        if not messages:
+            self._hang_up(one)
+        if HEARTBEAT in messages:
+            one.is_ready, one.silent = True, 0.0
+        one.leaving = one.leaving or RETIRE in messages
+        return BUSY in messages
+
+    def _hang_up(self, one: Child) -> None:
+        if one.control >= 0:
+            os.close(one.control)
+            one.control = -1
+
+    def watch(self, generation: Generation) -> float:
+        """Replace workers whose loop does not turn; the seconds until the next check.
+
+        A master that did not run itself for a time (a stopped machine) counts no more than two periods of it.
+        """
+        now = time.monotonic()
+        passed = now - self._watched
+        if passed < WATCH_PERIOD:
+            return WATCH_PERIOD - passed
+        self._watched = now
+        for one in self.running.values():
+            one.silent += min(passed, 2 * WATCH_PERIOD)
+            if one.silent >= STALL_TIMEOUT and not is_stopped(one.pid):
+                self._abort(one, generation)
+        return WATCH_PERIOD
+
+    def _abort(self, one: Child, generation: Generation) -> None:
+        """SIGABRT, for which a worker writes where it hangs into the error log; SIGKILL if that was of no use."""
+        if not one.is_aborted:
+            text = f"child pid {one.pid} has not turned its event loop for {one.silent:.0f} seconds, replacing it"
+            generation.log("error", text, module=generation.words.module)
+        os.kill(one.pid, signal.SIGKILL if one.is_aborted else signal.SIGABRT)
+        one.is_aborted = True
+
+
+_SHORTAGES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOBUFS))
+
+
+def is_stopped(pid: int) -> bool:
+    """Return True if a process is stopped, or a debugger is attached to it."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            fields = dict(line.split(b":", 1) for line in file if b":" in line)
+    except OSError:
+        return False
+    return fields.get(b"State", b"").strip()[:1] in (b"T", b"t") or fields.get(b"TracerPid", b"0").strip() != b"0"
+
+
+def pipe() -> tuple[int, int]:
+    """Make a pipe that blocks at neither end."""
+    return os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def drain(handle: int) -> None:

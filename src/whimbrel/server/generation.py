@@ -57,13 +57,13 @@ class Generation:
         """What the server calls itself in its own log."""
         return FULL
 
-    def log(self, level: str, text: str, *, code: str = "", module: str = "core") -> None:
+    def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
         """A line of the error log that belongs to no request; notices are always written."""
         limit = self.configuration.main.conf(CoreServer).log_level.get("", LEVELS["warn"])
         if level != "notice" and LEVELS[level] > limit:
             return
         core, now, runtime = self.configuration.main.conf(CoreServer), self.runtime.now(), self.runtime
-        line = LogLine(level, text, code if self.dialect.ah_codes else "", module, source=source_of(module, code, text))
+        line = LogLine(level, text, code if self.dialect.ah_codes else "", module, cause, source=source_of(module, code, text))
         if core.error_log_format is not None:
             message = Message(line, now, runtime.pid, self.configuration.main)
             self.logs.write(self.error_log, ErrorFormats(core.error_log_format, {}).line(message))

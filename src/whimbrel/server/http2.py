@@ -47,6 +47,7 @@ from whimbrel.request.body import RequestBody
 from whimbrel.request.record import Connection
 from whimbrel.server.http2_kept import Repeater
 from whimbrel.server.http2_stream import Sender, Stream, StreamBody
+from whimbrel.server.scoreboard import connection_row
 from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
 WRITE_AHEAD: Final = 512 * 1024   # bytes that wait for the client before nothing more is read or sent
@@ -467,9 +468,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def row(self) -> dict[str, Any]:
         """What the scoreboard says about this connection."""
         last = next(reversed(self.streams.values()), None)
-        return {
-            "state": "W" if self.running else "C" if self.ended else "K", "client": self.connection.client_ip, "protocol": "http/2",
-            "request": (last.head.line or "") if last is not None else "", "vhost": (last.head.hostname or "") if last is not None else "",
-            "served": self.answered,
-        }
+        line, vhost = (last.head.line or "", last.head.hostname or "") if last is not None else ("", "")
+        state = "W" if self.running else "C" if self.ended else "K"
+        return connection_row(state, self.connection.client_ip, "http/2", line, vhost, self.answered, tail=self.service.shows_request_tail)
 

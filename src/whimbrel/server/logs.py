@@ -19,11 +19,13 @@ from whimbrel.lazily import pattern
 from whimbrel.octets import raw
 from whimbrel.request.log import LEVELS
 from whimbrel.server.pipes import LogProgram
-from whimbrel.server.words import cause, coded, not_opened
+from whimbrel.server.words import cause, coded, complain, not_opened
 
 ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and httpd's buffer under BufferedLogs
 MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before lines are dropped (disk) or the worker waits too (program)
 RETRY: Final = 0.5               # seconds until what could not be written is tried again
+QUICK_END: Final = 1.0           # a log program that ran no longer is started again after a pause, and so is one that could not be started
+RESTART_PAUSE: Final = 1.0       # seconds
 LAST_WAIT: Final = 3.0           # seconds that the end of a worker waits for a slow program
 _DATED: Final = pattern(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )")
 
@@ -53,7 +55,7 @@ class Output:
         """The last `flush`: a program that reads slowly is given time until *end* (monotonic)."""
         self.flush()
         while self.pipe and self._lines and (left := end - time.monotonic()) > 0:
-            select.select([], [self.handle], [], left)
+            _wait_writable(self.handle, left)
             self.flush()
 
     def _write(self, pieces: list[bytes]) -> list[bytes]:
@@ -65,10 +67,16 @@ class Output:
                 except BlockingIOError:
                     if self._size < MAX_WAITING:
                         return [rest, *pieces[at + 1:]]
-                    select.select([], [self.handle], [], 1.0)
+                    _wait_writable(self.handle, 1.0)
                 except OSError:  # a full disk: what fits waits for better times, whole lines
                     return [_shortened(rest)]
         return []
+
+
+def _wait_writable(handle: int, seconds: float) -> None:
+    poller = select.poll()  # select(2) fails on descriptors from 1024 on
+    poller.register(handle, select.POLLOUT)
+    poller.poll(seconds * 1000)
 
 
 def _shortened(lines: bytes) -> bytes:
@@ -109,10 +117,11 @@ class Logs:
     once.
     """
 
-    def __init__(self, dialect: Dialect, program: str) -> None:
-        self.dialect, self.program = dialect, program
+    def __init__(self, dialect: Dialect, program: str, server_root: str = "") -> None:
+        self.dialect, self.program, self.server_root = dialect, program, server_root
         self.outputs: dict[LogSink, Output] = {}
         self.programs: list[LogProgram] = []
+        self.restart_at: float | None = None  # when a log program is due to be started again (monotonic)
         self.report: Callable[[str], None] = lambda text: None
         self._soon: Callable[[Callable[[], None]], object] | None = None
         self._later: Callable[[float, Callable[[], None]], object] | None = None
@@ -162,11 +171,13 @@ class Logs:
         return self._keep(sink, Output(os.open(raw(sink.target), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)))
 
     def _open_program(self, sink: LogSink, *, error_log: bool) -> Output:
-        program = LogProgram(sink)
+        program = None
         try:
+            program = LogProgram(sink, self.server_root)
             program.start()
         except OSError as problem:
-            program.close()
+            if program is not None:
+                program.close()
             raise self._not_started(sink, problem, error_log) from None
         self.programs.append(program)
         return self._keep(sink, Output(program.write_end, pipe=True))
@@ -263,18 +274,32 @@ class Logs:
 
     # programs ---------------------------------------------------------------------------------
     def program_ended(self, pid: int) -> None:
-        """A process of the master's that was no worker has ended: a log program is started again."""
+        """A process of the master's that was no worker has ended: a log program is started again, after a pause if it has only just begun."""
         for program in self.programs:
-            if program.pid != pid:
-                continue
-            program.ended()
-            target = program.sink.target
-            complaint = coded(self.dialect, "AH00106", f"piped log program '{target}' failed unexpectedly")
-            try:
-                program.start()
-            except OSError as problem:
-                complaint += "\n" + coded(self.dialect, "AH00104", f"unable to start piped log program '{target}'", cause(problem))
-            os.write(2, raw(complaint) + b"\n")
+            if program.pid == pid:
+                program.ended()
+                complain(coded(self.dialect, "AH00106", f"piped log program '{program.sink.target}' failed unexpectedly"))
+                if time.monotonic() - program.started < QUICK_END:
+                    self.restart_at = self.restart_at or time.monotonic() + RESTART_PAUSE
+                else:
+                    self._restart(program)
+
+    def restart_programs(self) -> None:
+        """Start the log programs that wait for it."""
+        if self.restart_at is not None and self.restart_at <= time.monotonic():
+            self.restart_at = None
+            for program in self.programs:
+                if not program.pid and not program.ending:
+                    self._restart(program)
+
+    def _restart(self, program: LogProgram) -> None:
+        try:
+            program.start()
+        except OSError as problem:
+            target, why = program.sink.target, cause(problem)
+            complain(coded(self.dialect, "AH00104", f"unable to start piped log program '{target}'", why) + "\n"
+                     + coded(self.dialect, "AH00107", f"piped_log_maintenance: unable to respawn '{target}'", why))
+            self.restart_at = self.restart_at or time.monotonic() + RESTART_PAUSE
 
     # the end ----------------------------------------------------------------------------------
     def close(self) -> None:

@@ -1,17 +1,19 @@
 """The master: reads the configuration, binds the sockets, opens the logs, forks workers and looks after them.
 
-It waits in select(2) and does nothing between signals.  What the numbers of httpd's MPMs mean here: docs/process-model.md.
+It waits in poll(2) and does nothing between signals but to look at the heartbeats of its workers.  Whatever ends it is logged.
+What the numbers of httpd's MPMs mean here: docs/process-model.md.
 Signals: TERM, INT stop; WINCH graceful stop; HUP restart; USR1 graceful restart.  Manual: stopping.html.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
-import select
 import signal
 import socket
 import time
+import traceback
 from collections.abc import Callable
 
 from whimbrel.catalogue.log_sources import source_of
@@ -27,13 +29,13 @@ from whimbrel.records import dataclass, replace
 from whimbrel.request.engine import Engine
 from whimbrel.request.log import enabled
 from whimbrel.server import alone, pidfile, privileges, sockets, systemd
-from whimbrel.server.children import SIGNALS, Children, FatalChild, drain
+from whimbrel.server.children import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, Children, FatalChild
 from whimbrel.server.generation import Generation
 from whimbrel.server.imports import import_everything
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
 from whimbrel.server.scoreboard import Board, Life
-from whimbrel.server.words import cause
+from whimbrel.server.words import cause, complain
 
 _URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)
 
@@ -79,7 +81,7 @@ class Master:
             if key not in bound:
                 one.close()
         self.sockets = bound
-        logs = Logs(configuration.dialect, configuration.program)
+        logs = Logs(configuration.dialect, configuration.program, configuration.options.server_root)
         runtime = ServerRuntime(logs, min(32, max(4, spec.threads)))
         self.life.mpm = next((n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event")
         self.life.slots = (configuration.main.conf(Process).server_limit or (256 if spec.threads == 1 else 16)) * spec.threads
@@ -139,8 +141,13 @@ class Master:
         pidfile.publish(self.generation.spec.pid_file, temporary)
         self.options.ready()
         self.notifier.ready()
+        faulthandler.enable(2, all_threads=False)  # what kills the interpreter is in the log as well
         try:
             return alone.serve(self) if self.options.single else self._look_after()
+        except BaseException as problem:
+            self._report(problem)
+            self.children.end(self.generation)
+            return 1
         finally:
             self.notifier.stopping()
             pidfile.remove(self._pid_path, os.getpid())
@@ -172,13 +179,10 @@ class Master:
 
     # signals ----------------------------------------------------------------------------------
     def _listen_to_signals(self) -> None:
-        self.children.wake, wake_out = os.pipe()
-        for end in (self.children.wake, wake_out):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(wake_out, warn_on_full_buffer=False)
-        for number in SIGNALS:
+        signal.set_wakeup_fd(self.children.wake_out, warn_on_full_buffer=False)
+        for number in (*SIGNALS, *FATAL_SIGNALS):
             signal.signal(number, self._note_signal)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*SIGNALS, *FATAL_SIGNALS))
 
     def _note_signal(self, number: int, _frame: object) -> None:
         if number != signal.SIGCHLD:
@@ -200,31 +204,41 @@ class Master:
         self.children.complete(self.generation, self.wanted)
 
     def _look_after(self) -> int:
-        """Sleep, and do what signals, children and their messages ask for."""
-        children = self.children
+        """Sleep, and do what signals, children and their messages ask for; the exit status."""
         while True:
-            due = min((when for when in (children.respawn_at, self.notifier.due()) if when is not None), default=None)
-            ready, _, _ = select.select([children.wake, children.control], [], [], None if due is None else max(0.0, due - time.monotonic()))
-            if self.notifier.active:
-                main = self.generation.configuration.main.conf(Process)
-                self.notifier.tick(self.board, self.life, extended=main.extended_status is not False)
-            if children.wake in ready:
-                drain(children.wake)
-            if children.control in ready and children.heard():
-                self.wanted = min(self.wanted + 1, self.limit)
             try:
-                for pid in children.bury(self.generation):
-                    self.generation.logs.program_ended(pid)
+                self._wait()
+                self.children.bury(self.generation)
             except FatalChild:
-                children.end(self.generation)
+                self.children.end(self.generation)
                 return 1
+            except Exception as problem:  # a fault here concerns one worker or one message: the server goes on
+                self._report(problem)
+                time.sleep(QUICK_DEATH)
             if self._told:
                 status = self._obey(self._most_urgent())
                 if status is not None:
                     return status
+            children = self.children
             if children.respawn_at is None or children.respawn_at <= time.monotonic():
                 children.respawn_at = None
                 children.complete(self.generation, self.wanted)
+
+    def _wait(self) -> None:
+        """Sleep until something is to be done, and do what is due."""
+        children, logs, notifier = self.children, self.generation.logs, self.notifier
+        seconds = children.watch(self.generation)
+        due = [when - time.monotonic() for when in (children.respawn_at, notifier.due(), logs.restart_at) if when is not None]
+        if children.listen(min([seconds, *due])):
+            self.wanted = min(self.wanted + 1, self.limit)
+        logs.restart_programs()
+        if notifier.active:
+            main = self.generation.configuration.main.conf(Process)
+            notifier.tick(self.board, self.life, extended=main.extended_status is not False)
+
+    def _report(self, problem: BaseException) -> None:
+        """Log a fault of the server's own."""
+        self.generation.log("crit", "".join(traceback.format_exception(problem)).rstrip("\n"))
 
     def _most_urgent(self) -> int:
         """What signals that came together mean: they are one, so that a stream of restarts leaves time for everything else."""
@@ -244,6 +258,10 @@ class Master:
             generation.log("notice", words.winch[1], code=words.winch[0], module=words.module)
             self._stop_gracefully()
             return 0
+        if number in FATAL_SIGNALS:
+            generation.log("alert", f"caught {signal.Signals(number).name}, shutting down", module=words.module)
+            self.children.end(generation)
+            return 1
         graceful = number == signal.SIGUSR1
         what = words.usr1 if graceful else words.hup
         generation.log("notice", what[1], code=what[0], module=words.module)
@@ -276,7 +294,7 @@ class Master:
             self.children.end(old)
             return 1
         except (ConfigError, StartError) as problem:
-            os.write(2, raw(format_error(problem, old.dialect, old.configuration.program)) + b"\n")
+            complain(format_error(problem, old.dialect, old.configuration.program))
             self.children.end(old)
             return 1
         path = self.generation.spec.pid_file
@@ -292,7 +310,6 @@ class Master:
         old.logs.close()
         self.notifier.ready()
         return None
-
 
 
 def _is(path: str, number: int) -> bool:

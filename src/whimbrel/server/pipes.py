@@ -6,32 +6,33 @@ The master keeps both ends of the pipe, so that nothing is lost between the end 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shlex
 import subprocess
+import time
 
 from whimbrel.config.model import LogSink
 from whimbrel.octets import raw
 
 
 class LogProgram:
-    """One program and its pipe."""
+    """One program and its pipe; *started* is when it was last started (monotonic).  Raises OSError."""
 
-    def __init__(self, sink: LogSink) -> None:
-        self.sink = sink
+    def __init__(self, sink: LogSink, server_root: str = "") -> None:
+        self.sink, self.server_root = sink, server_root
         self.read_end, self.write_end = os.pipe()
-        flags = fcntl.fcntl(self.write_end, fcntl.F_GETFL)
-        fcntl.fcntl(self.write_end, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+        os.set_blocking(self.write_end, False)
         self.process: subprocess.Popen[bytes] | None = None
+        self.started = 0.0
         self.ending = False
 
     def start(self) -> None:
         """Start the program, again if need be; raises OSError.
 
-        As APR does it: names without a slash are files of the working directory; a shell gets the words without their quotes, and an absolute name
-        is looked for before.
+        As APR does it: the program begins in the server root, names without a slash are files there; a shell gets the words without their quotes,
+        and an absolute name is looked for before.
         """
+        self.started = time.monotonic()
         argv = [raw(word) for word in words(self.sink.target)]
         executable = argv[0] if b"/" in argv[0] else b"./" + argv[0]
         if self.sink.shell:
@@ -39,7 +40,7 @@ class LogProgram:
                 os.stat(argv[0])
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             argv, executable = [b"/bin/sh", b"-c", b" ".join(argv)], b"/bin/sh"
-        self.process = subprocess.Popen(argv, executable=executable, stdin=self.read_end, restore_signals=True, preexec_fn=_unblock)
+        self.process = subprocess.Popen(argv, executable=executable, stdin=self.read_end, cwd=raw(self.server_root) or None, preexec_fn=_unblock)
 
     @property
     def pid(self) -> int:

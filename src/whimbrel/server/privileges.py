@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
 import resource
+from collections.abc import Callable
 from typing import Final
 
 from whimbrel.config.model import ServerSpec
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
+from whimbrel.modules.core.process import user_id
+from whimbrel.modules.setters import atoi
 from whimbrel.octets import raw, to_system
-from whimbrel.server.words import coded
+from whimbrel.server.words import cause, coded
 
 DESCRIPTORS: Final = 65536
+UNKNOWN: Final = 0xFFFFFFFF  # the number of no user and no group, as unsigned
 
 
 def raise_limits() -> None:
@@ -25,11 +30,12 @@ def raise_limits() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def number_of(name: str, *, group: bool = False) -> int:
-    """The number behind ``#33`` or a name; raises KeyError."""
-    if name.startswith("#"):
-        return int(name[1:])
-    return grp.getgrnam(to_system(name)).gr_gid if group else pwd.getpwnam(to_system(name)).pw_uid
+class DropError(Exception):
+    """The worker could not become the configured user: *cause*, *code* and *text* are httpd's."""
+
+    def __init__(self, problem: OSError | None, code: str, text: str) -> None:
+        super().__init__(text)
+        self.cause, self.code, self.text = cause(problem) if problem is not None else "", code, text
 
 
 def check(spec: ServerSpec, dialect: Dialect) -> None:
@@ -41,22 +47,39 @@ def check(spec: ServerSpec, dialect: Dialect) -> None:
 
 
 def drop(spec: ServerSpec) -> None:
-    """Become the configured user, for good; an ordinary user stays who he is.  Raises OSError or KeyError."""
+    """Become the configured user, for good; an ordinary user stays the same.  Raises DropError."""
     if os.getuid() != 0 or not spec.user:
         return
-    user = number_of(spec.user)
-    if spec.group:
-        group = number_of(spec.group, group=True)
-        os.setgid(group)
-    else:
-        group = os.getgid()
+    user, group = user_id(spec.user), _group_id(spec.group)
     try:
-        os.initgroups(pwd.getpwuid(user).pw_name, group)
-    except KeyError:
-        os.setgroups([group])
+        name = pwd.getpwuid(user if user is not None else UNKNOWN).pw_name
+    except (KeyError, OverflowError):
+        raise DropError(None, "AH02155", f"getpwuid: couldn't determine user name from uid {UNKNOWN if user is None else user}, "
+                        "you probably need to modify the User directive") from None
+    _attempt(lambda: os.setgid(group), "AH02156", f"setgid: unable to set group id to Group {group}")
+    _attempt(lambda: os.initgroups(name, group), "AH02157", f"initgroups: unable to set groups for User {name} and Group {group}")
     if spec.chroot:
-        os.chdir(raw(spec.chroot))
-        os.chroot(raw(spec.chroot))
-    os.setuid(user)
+        _attempt(lambda: os.chdir(raw(spec.chroot)), "", f"unable to chdir to {spec.chroot}")
+        _attempt(lambda: os.chroot(raw(spec.chroot)), "", f"unable to chroot to {spec.chroot}")
+    _attempt(lambda: os.setuid(user or UNKNOWN), "AH02162", f"setuid: unable to change to uid: {user}")
     if os.getuid() == 0 or os.geteuid() == 0:
-        raise PermissionError("still root")
+        raise DropError(None, "AH02162", f"setuid: unable to change to uid: {user}")
+
+
+def _group_id(name: str) -> int:
+    """The number of a group, by name or ``#number``; UNKNOWN for "", httpd's default, which setgid(2) refuses."""
+    if name.startswith("#"):
+        return atoi(name[1:])
+    try:
+        return grp.getgrnam(to_system(name)).gr_gid
+    except (KeyError, ValueError):
+        return UNKNOWN
+
+
+def _attempt(call: Callable[[], None], code: str, text: str) -> None:
+    try:
+        call()
+    except OSError as problem:
+        raise DropError(problem, code, text) from None
+    except OverflowError:
+        raise DropError(OSError(errno.EINVAL, ""), code, text) from None

@@ -27,6 +27,7 @@ from whimbrel.request.record import Connection
 from whimbrel.request.runtime import Row
 from whimbrel.server.answering import WRITE_AHEAD, Answering, State
 from whimbrel.server.patience import ReadPress, press
+from whimbrel.server.scoreboard import connection_row
 from whimbrel.server.sending import at_once
 from whimbrel.server.service import FOREVER, Service
 
@@ -546,11 +547,9 @@ class HttpProtocol(Answering):
         if known is not None and known[0] is head and known[1] == served and known[2] is self._state and known[3] is answering:
             return known[4]
         busy = self._state is State.BUSY or answering is not None
-        row = Row({
-            "state": "W" if busy else "C" if self._state is State.LINGER else "K" if served else "R", "client": self.connection.client_ip,
-            "protocol": head.protocol.lower() if head is not None else "", "request": (head.line or "") if head is not None else "",
-            "vhost": (head.hostname or "") if head is not None else "", "served": served,
-        })
+        state = "W" if busy else "C" if self._state is State.LINGER else "K" if served else "R"
+        protocol, line, vhost = (head.protocol.lower(), head.line or "", head.hostname or "") if head is not None else ("", "", "")
+        row = connection_row(state, self.connection.client_ip, protocol, line, vhost, served, tail=self.service.shows_request_tail)
         self._row = (head, served, self._state, answering, row)
         return row
 

@@ -15,6 +15,7 @@ from whimbrel.octets import text
 from whimbrel.request.log import LogLine
 from whimbrel.request.record import Connection
 from whimbrel.server.protocol import HttpProtocol, plain
+from whimbrel.server.scoreboard import connection_row
 from whimbrel.server.service import FOREVER, Expiring, Service
 
 MOST_V1: Final = 107           # bytes of a header of version 1, its line end included
@@ -179,7 +180,7 @@ class ProxyHeader(asyncio.Protocol, Expiring):
 
     def row(self) -> dict[str, Any]:
         """What the scoreboard says about it."""
-        return {"state": "R", "client": self.connection.client_ip, "protocol": "", "request": "", "vhost": "", "served": 0}
+        return connection_row("R", self.connection.client_ip, "", "", "", 0)
 
 
 def first_protocol(service: Service) -> type[HttpProtocol] | type[ProxyHeader]:

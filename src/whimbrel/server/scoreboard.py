@@ -1,7 +1,8 @@
 """What the workers are doing, in memory that all of them share.
 
-Every worker writes one text (JSON) about itself into its slot, at most once a second while it is busy and when it is asked; nobody else writes
-there.  A reader that meets a half-written text takes the slot's last good one.  What the texts say is described in `Slot`.
+Every worker writes one text (JSON) about itself into its slot, at most once a second while it is busy and when it is asked.  Any worker can write
+anything anywhere in this memory, so `Board.read` accepts only texts of the shape that `scoreboard_text` describes.  A reader that meets a
+half-written text takes the slot's last good one.
 """
 
 from __future__ import annotations
@@ -15,12 +16,26 @@ from typing import Any, Final
 
 from whimbrel.records import dataclass
 from whimbrel.request.runtime import Row
+from whimbrel.server.scoreboard_text import MAX_COUNT, SUMS, WORKER, Unreadable, parse
 
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128
 LEAST: Final = 64   # bytes that a row takes at least: the names of its keys
 FEW: Final = 16     # rows that are told where not all fit
+MAX_REQUEST: Final = 63   # characters of a request line, an address, a host and a protocol that fit httpd's scoreboard.h
+MAX_CLIENT: Final = 63
+MAX_VHOST: Final = 31
+MAX_PROTOCOL: Final = 15
 _HEAD: Final = struct.Struct("=QQ")  # serial number (odd while it is written), length
+_SERIALS: Final = (1 << 64) - 1
+
+
+def connection_row(state: str, client: str, protocol: str, request: str, vhost: str, served: int, *, tail: bool = False) -> Row:
+    """The row of one connection, its texts cut to httpd's sizes; *tail* shows the end of a long request (SeeRequestTail)."""
+    return Row({
+        "state": state, "client": client[:MAX_CLIENT], "protocol": protocol[:MAX_PROTOCOL],
+        "request": request[-MAX_REQUEST:] if tail else request[:MAX_REQUEST], "vhost": vhost[:MAX_VHOST], "served": served,
+    })
 
 
 @dataclass(slots=True)
@@ -51,41 +66,48 @@ class Board:
         self._past: dict[str, Any] | None = None
 
     def write(self, slot: int, value: dict[str, Any]) -> None:
-        """Replace what *slot* says; texts that don't fit lose their rows."""
+        """Replace the text of *slot*; one that does not fit loses rows, down to none."""
         rows = value.get("rows", [])
-        data = json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode() if len(rows) * LEAST <= SLOT else b""
-        if not data or len(data) > SLOT:
-            data = json.dumps({**value, "rows": rows[:FEW]}, separators=(",", ":")).encode()[:SLOT]
+        for count in (len(rows), FEW, 0):
+            if count * LEAST <= SLOT:
+                data = json.dumps({**value, "rows": rows[:count]}, separators=(",", ":")).encode()
+                if len(data) <= SLOT:
+                    break
+        else:
+            return
         head, at = slot * _HEAD.size, self._texts + slot * SLOT
-        serial, _ = _HEAD.unpack_from(self._memory, head)
+        serial = _HEAD.unpack_from(self._memory, head)[0] & ~1
         _HEAD.pack_into(self._memory, head, serial + 1, 0)
         self._memory[at:at + len(data)] = data
-        _HEAD.pack_into(self._memory, head, serial + 2, len(data))
+        _HEAD.pack_into(self._memory, head, serial + 2 & _SERIALS, len(data))
 
     def read(self, slot: int) -> dict[str, Any] | None:
-        """What *slot* says, None for an empty one."""
+        """The text of *slot*; None for an empty one.  Raises Unreadable for bytes that no worker of this program writes."""
         head, at = slot * _HEAD.size, self._texts + slot * SLOT
         for _ in range(3):
             serial, length = _HEAD.unpack_from(self._memory, head)
-            data = self._memory[at:at + length]
+            data = self._memory[at:at + min(length, SLOT)]
             if serial % 2 == 0 and _HEAD.unpack_from(self._memory, head)[0] == serial:
+                self._good.pop(slot, None)
                 if not length:
-                    self._good.pop(slot, None)
                     return None
-                value: dict[str, Any] = json.loads(data)
-                if "rows" in value:
-                    value["rows"] = list(map(Row, value["rows"]))
-                self._good[slot] = value
+                value = self._good[slot] = parse(data, SUMS if slot == self.slots else WORKER)
                 return value
         return self._good.get(slot)
+
+    def _readable(self, slot: int) -> dict[str, Any] | None:
+        try:
+            return self.read(slot)
+        except Unreadable:
+            return None
 
     def every(self) -> list[tuple[int, dict[str, Any]]]:
         """What all slots say that say something; read anew when one of them has changed.  Not to be changed."""
         heads = self._memory[:self._texts]
         if heads != self._heads:
-            found = ((slot, self.read(slot)) for slot in range(self.slots))
+            found = ((slot, self._readable(slot)) for slot in range(self.slots))
             self._every = [(slot, value) for slot, value in found if value is not None]
-            self._past = self.read(self.slots)
+            self._past = self._readable(self.slots)
             self._heads = heads
         return self._every
 
@@ -95,15 +117,17 @@ class Board:
         return self._past or {"accesses": 0, "bytes": 0, "duration": 0.0, "cpu": [0.0, 0.0]}
 
     def bury(self, slot: int) -> None:
-        """The worker of *slot* is gone, what it has done still counts; for the master alone."""
-        last, past = self.read(slot), self.past()
-        if last is not None:
-            cpu = last.get("cpu", (0.0, 0.0))
-            self.write(self.slots, {
-                **{key: past[key] + last.get(key, 0) for key in ("accesses", "bytes", "duration")},
-                "cpu": [past["cpu"][0] + cpu[0], past["cpu"][1] + cpu[1]],
-            })
-        self.clear(slot)
+        """Empty the slot of a worker that has ended, and add its counts to those of the past; for the master alone.
+
+        Raises Unreadable, with the slot emptied, where its counts are lost.
+        """
+        try:
+            last, past = self.read(slot), self.past()
+            if last is not None:
+                sums: dict[str, Any] = {key: min(past[key] + last[key], MAX_COUNT) for key in ("accesses", "bytes", "duration")}
+                self.write(self.slots, {**sums, "cpu": [min(sum(pair), MAX_COUNT) for pair in zip(past["cpu"], last["cpu"], strict=True)]})
+        finally:
+            self.clear(slot)
 
     def forget(self) -> None:
         """Begin to count anew, as a restart does that is not graceful."""
@@ -113,7 +137,7 @@ class Board:
         """Empty a slot."""
         head = slot * _HEAD.size
         serial, _ = _HEAD.unpack_from(self._memory, head)
-        _HEAD.pack_into(self._memory, head, serial + 2 - serial % 2, 0)
+        _HEAD.pack_into(self._memory, head, (serial & ~1) + 2 & _SERIALS, 0)
 
 
 class Scoreboard:
@@ -145,10 +169,9 @@ class Scoreboard:
             accesses += value["accesses"]
             sent += value["bytes"]
             duration += value["duration"]
-            cpu = value.get("cpu", (0.0, 0.0))
-            user += cpu[0]
-            system += cpu[1]
-            slots += len(value.get("rows", ())) + value.get("idle", 0)
+            user += value["cpu"][0]
+            system += value["cpu"][1]
+            slots += len(value["rows"]) + value["idle"]
         return {
             "started": life.started, "restarted": life.restarted, "generation": life.generation, "config_generation": life.generation + 1,
             "built": life.built, "mpm": life.mpm, "slots": max(life.slots, slots), "accesses": accesses, "bytes": sent, "duration": duration,
@@ -158,11 +181,10 @@ class Scoreboard:
 
 def _rows_of(value: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows of one worker's text, those that wait behind those of connections: each names its worker."""
-    worker, idle = value.get("worker"), value.get("idle", 0)
-    rows: list[dict[str, Any]] = value.get("rows", [])
+    worker, rows = value["worker"], value["rows"]
     for row in rows:
         row["worker"] = worker
-    return rows + [{"worker": worker, "state": value.get("waiting", "_")}] * idle
+    return [*rows, *[{"worker": worker, "state": value["waiting"]}] * value["idle"]]
 
 
 def now() -> float:

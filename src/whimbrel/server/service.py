@@ -13,6 +13,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.config.model import Server, different
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import HeadLimits, HeadRules, KnownFields
+from whimbrel.modules.core.process import Process
 from whimbrel.modules.mod_reqtimeout import ReadLimits, ReqtimeoutServer
 from whimbrel.records import dataclass, field
 from whimbrel.request.engine import Engine
@@ -93,6 +94,7 @@ class Service:
     def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop, *, report: Callable[[BaseException], None] | None = None,
                  period: float | None = None) -> None:
         self.engine, self.loop = engine, loop
+        self.shows_request_tail = bool(engine.main.conf(Process).see_request_tail)
         self.report = report or (lambda problem: None)
         self.connections: set[Expiring] = set()
         self.files = OpenFiles()

@@ -82,9 +82,9 @@ class Notifier:
 
 def statistics(board: Board, life: Life) -> str:
     """What the workers have done, in one line."""
-    every: list[dict[str, Any]] = [value for slot in range(board.slots) if (value := board.read(slot)) is not None]
+    every: list[dict[str, Any]] = [value for _slot, value in board.every()]
     accesses, sent = sum(v["accesses"] for v in every), sum(v["bytes"] for v in every)
-    states = "".join(v.get("process", {}).get("workers", "") for v in every)
+    states = "".join(v["process"]["workers"] for v in every)
     seconds = max(1.0, time.time() - life.started)
     idle = states.count("_")
     return (f"Total requests: {accesses}; Idle/Busy workers {_share(idle, len(states))}/{_share(len(states) - idle, len(states))};"

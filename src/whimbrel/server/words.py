@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Final
 
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
+from whimbrel.octets import raw
 from whimbrel.records import dataclass
 
 
@@ -25,6 +27,12 @@ def coded(dialect: Dialect, code: str, text: str, why: str = "") -> str:
 def not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> StartError:
     """The refusal to start of everything that has to do with logs and listening sockets."""
     return StartError(coded(dialect, code, text, why), coded(dialect, "AH00015", "Unable to open logs"))
+
+
+def complain(text: str) -> None:
+    """Write lines to standard error, which is the error log of a running server; a full disk or a closed pipe loses them."""
+    with contextlib.suppress(OSError):
+        os.write(2, raw(text) + b"\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """A worker: one process, one loop, accepting on the sockets that all workers share.
 
-Signals from the master: TERM ends at once (answers that are being sent may take up to `HURRY` seconds), USR1 ends after the connections have ended
-(idle ones stay open for their keep-alive time, so that no request is lost).  The worker also ends when the master is gone: it holds the other end
-of *lifeline*.  On *control* it tells the master in lines ``retire PID`` (it has served its number of connections) and ``busy PID``.
+Signals from the master: TERM ends soon (requests that arrive within `SETTLE` seconds are answered, answers that are being sent may take up to `HURRY`
+seconds), USR1 ends after the connections have ended (idle ones stay open for their keep-alive time, so that no request is lost).  The worker also
+ends when the master is gone: it holds the other end of *lifeline*.  Each byte on *control*, which is this worker's own, is a message to the master:
+HEARTBEAT, RETIRE (it has served its number of connections) or BUSY.
 """
 
 from __future__ import annotations
@@ -17,19 +18,25 @@ from typing import Any, Final
 
 import uvloop
 
-from whimbrel.server import privileges
+from whimbrel.server import privileges, words
 from whimbrel.server.generation import Generation
 from whimbrel.server.proxy_header import first_protocol
 from whimbrel.server.scoreboard import Scoreboard
+from whimbrel.server.scoreboard_text import MAX_IDLE, MAX_LETTERS
 from whimbrel.server.service import Service
 from whimbrel.server.words import cause
 
 FATAL: Final = 15        # exit status of a worker that could not begin: the master gives up (httpd's APEXIT_CHILDFATAL)
+SICK: Final = 7          # exit status of a worker that lacked resources: another may have them later (httpd's APEXIT_CHILDSICK)
+HEARTBEAT: Final = b"."
+RETIRE: Final = b"r"
+BUSY: Final = b"b"
+BEAT_PERIOD: Final = 5.0  # seconds between two heartbeats
 HURRY: Final = 3.0       # seconds that answers may take when the server stops
 SETTLE: Final = 0.1      # seconds in which a connection that was accepted becomes one that is known
 OLDEST: Final = 100      # collections of the middle generation before one of all that is kept, which takes 40 ms and finds next to nothing
 SHARE: Final = 100       # a worker with very many connections tells what they do for no more than one part in so many of its time
-BUSY: Final = 0.85       # share of a processor from which on a worker asks for company
+BUSY_SHARE: Final = 0.85  # share of a processor from which on a worker asks for company
 
 
 class Worker:
@@ -55,11 +62,8 @@ class Worker:
         service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
         self.generation.runtime.scoreboard = Scoreboard(self.generation.board, self.slot, self.generation.life, self.summary)
         self.generation.logs.attach(self.loop.call_soon, self.loop.call_later)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH):
-            self.loop.add_signal_handler(number, self._told, number)
+        self._handle_signals()
         if self.lifeline >= 0:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGWINCH, signal.SIG_IGN)
             self.loop.add_reader(self.lifeline, self._orphaned)
         try:
             self.loop.run_until_complete(self._serve())
@@ -68,12 +72,29 @@ class Worker:
             self.generation.logs.finish()
         return self.reason
 
+    def _handle_signals(self) -> None:
+        """A signal without effect gets an empty handler, since CGI programs would inherit SIG_IGN.
+
+        INT and WINCH of a terminal are the master's.  Under -X, HUP, USR1 and WINCH have no effect; with prefork HUP and USR1 kill, as in httpd.
+        """
+        reacts: tuple[int, ...] = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+        ignores: tuple[int, ...] = (signal.SIGINT, signal.SIGWINCH)
+        if self.lifeline < 0:
+            prefork = self.generation.words is words.PREFORK
+            reacts = (signal.SIGTERM, signal.SIGINT, *((signal.SIGWINCH,) if prefork else ()))
+            ignores = () if prefork else (signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH)
+        for number in reacts:
+            self.loop.add_signal_handler(number, self._told, number)
+        for number in ignores:
+            self.loop.add_signal_handler(number, _ignore)
+
     async def _serve(self) -> None:
         backlog = self.generation.spec.backlog
         first = first_protocol(self.service)
         for one in self.generation.sockets.values():
             self._servers.append(await self.loop.create_server(lambda: first(self.service), sock=one.dup(), backlog=backlog))
         self.refresh()
+        self._beat()
         await self.ended
 
     # the end ----------------------------------------------------------------------------------
@@ -95,10 +116,14 @@ class Worker:
         self.loop.call_later(SETTLE, self._empty)
 
     def stop(self) -> None:
-        """Accept nothing more, close what is idle, give answers a moment."""
+        """Accept nothing more, answer what is on its way, close what is idle, give answers a moment."""
         self._close_servers()
-        self.service.stop()
+        self.service.drain()
+        self.loop.call_later(SETTLE, self._close_idle)
         self.loop.call_later(HURRY, self._over)
+
+    def _close_idle(self) -> None:
+        self.service.stop()
         self.loop.call_soon(self._empty)
 
     def _close_servers(self) -> None:
@@ -128,23 +153,29 @@ class Worker:
     def _accepted(self) -> None:
         limit = self.generation.spec.requests_per_child
         if limit and self.service.accepted >= limit and not self.service.draining:
-            self._tell("retire")
+            self._send(RETIRE)
             self.loop.call_soon(self.retire)
 
-    def _tell(self, word: str) -> None:
+    def _send(self, message: bytes) -> None:
         if self.control >= 0:
             try:
-                os.write(self.control, b"%b %d\n" % (word.encode(), os.getpid()))
+                os.write(self.control, message)
             except OSError:
                 pass
+
+    def _beat(self) -> None:
+        """Show the master that the loop turns."""
+        if self.control >= 0:
+            self._send(HEARTBEAT)
+            self.loop.call_later(BEAT_PERIOD, self._beat)
 
     def _tick(self) -> None:
         now = time.monotonic()
         passed = now - self._reported
         if passed >= self._pause:
             used = time.process_time() - self._cpu
-            if self._reported and used > BUSY * passed:
-                self._tell("busy")
+            if self._reported and used > BUSY_SHARE * passed:
+                self._send(BUSY)
             self.refresh()
             self._look_for_room()
 
@@ -171,15 +202,15 @@ class Worker:
         times = os.times()
         cpu = (times.user, times.system)
         states = "".join([row["state"] for row in rows])
-        idle = max(1, min(generation.spec.threads, 64) - len(rows))
+        idle = max(1, min(generation.spec.threads, MAX_IDLE) - len(rows))
         worker = {
             "process": self.slot, "generation": generation.life.generation, "pid": self._pid, "requests": service.requests, "sent": service.sent,
             "cpu": sum(cpu), "duration": service.duration,
         }
         process = {
             "slot": self.slot, "pid": self._pid, "stopping": service.draining, "connections": len(rows), "accepting": not service.draining,
-            "writing": states.count("W"), "keep_alive": states.count("K"), "closing": states.count("C"), "wait_io": states.count("R"),
-            "workers": states + "_" * idle,
+            "writing": states.count("W"), "keep_alive": states.count("K"), "closing": states.count("C"),
+            "wait_io": states.count("R"), "workers": (states + "_" * idle)[:MAX_LETTERS],
         }
         return {"accesses": service.requests, "bytes": service.sent, "duration": service.duration, "cpu": cpu, "process": process, "rows": rows,
                 "worker": worker, "idle": idle, "waiting": "G" if service.draining else "_"}
@@ -190,13 +221,24 @@ class Worker:
         self.generation.log("crit", text.rstrip("\n"))
 
 
+def _ignore() -> None:
+    pass
+
+
 def child(generation: Generation, slot: int, lifeline: int, control: int) -> int:
     """The life of a forked worker; its exit status."""
-    try:
-        privileges.drop(generation.spec)
-    except (OSError, KeyError, ValueError) as problem:
-        generation.runtime.born()
-        generation.log("alert", f"setuid: unable to change to uid of user {generation.spec.user}: {problem}", code="AH02162", module="unixd")
+    if not become_user(generation):
         return FATAL
     Worker(generation, slot, lifeline, control).run()
     return 0
+
+
+def become_user(generation: Generation) -> bool:
+    """Give up root; False where that fails, which the log says."""
+    try:
+        privileges.drop(generation.spec)
+    except privileges.DropError as problem:
+        generation.runtime.born()
+        generation.log("alert", problem.text, code=problem.code, module="unixd", cause=problem.cause)
+        return False
+    return True
