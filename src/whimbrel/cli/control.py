@@ -83,7 +83,11 @@ def start(reading: Reading, configuration: Configuration) -> int:
         starters.append(_detach())
     elif "NO_DETACH" in arguments.defines and "FOREGROUND" not in arguments.defines and not options.single:
         os.chdir("/")
-    master.prepare(configuration)
+    try:
+        master.prepare(configuration)
+    except PostConfigError as problem:
+        master.refuse(problem, again=problem.again)
+        return 1
     return master.run()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
@@ -24,7 +25,10 @@ from whimbrel.server.sockets import Key
 
 @dataclass(slots=True)
 class Generation:
-    """Everything that workers of one generation share; *period* is that of their clocks, in seconds."""
+    """Everything that workers of one generation share; *period* is that of their clocks, in seconds.
+
+    *programs* are those that all workers share: each has ``release(at_once=...)``.
+    """
 
     configuration: Configuration
     engine: Engine
@@ -33,6 +37,7 @@ class Generation:
     sockets: dict[Key, socket.socket]
     board: Board
     life: Life
+    programs: list[Any] = field(default_factory=list)
     period: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,6 +46,17 @@ class Generation:
         if self.configuration.hosts is not None:
             for port in {port for _address, port in self.sockets}:
                 self.configuration.hosts.prepare(port)
+
+    def start_programs(self) -> None:
+        """Start what all workers will share.  Raises PostConfigError."""
+        start = self.configuration.provider("programs", "rewrite")
+        self.programs = start(self.configuration) if start is not None else []
+
+    def release_programs(self, *, at_once: bool) -> None:
+        """Let go of the shared programs; *at_once* ends them, otherwise they end with the last worker."""
+        for program in self.programs:
+            program.release(at_once=at_once)
+        self.programs = []
 
     @property
     def spec(self) -> ServerSpec:

@@ -93,6 +93,8 @@ class Master:
         logs.open(spec.log_sinks, hold=spec.buffered_logs)
         self.generation = generation
         self.repeat_messages()
+        if serves:
+            generation.start_programs()
         processors = len(os.sched_getaffinity(0))
         self.limit = max(1, min(processors, spec.max_processes or processors))
         self.wanted = max(1, min(spec.processes or processors, self.limit))
@@ -151,6 +153,7 @@ class Master:
         finally:
             self.notifier.stopping()
             pidfile.remove(self._pid_path, os.getpid())
+            self.generation.release_programs(at_once=True)
             self.generation.logs.end()
 
     def _pid_file(self) -> bytes | None:
@@ -303,11 +306,12 @@ class Master:
             if temporary is None:
                 return 1
             pidfile.publish(path, temporary)
+        old.release_programs(at_once=not graceful)
+        old.logs.close()  # before the fork: programs of before end with the workers of before
         self._settle()
         self.say_hello()
         if graceful:
             self.children.tell(signal.SIGUSR1, self.life.generation - 1)
-        old.logs.close()
         self.notifier.ready()
         return None
 

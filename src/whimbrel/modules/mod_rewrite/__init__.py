@@ -7,16 +7,20 @@ of it.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from whimbrel.config.model import LogSink
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.errors import PostConfigError
 from whimbrel.modules.mod_rewrite import setters
 from whimbrel.modules.mod_rewrite.compiled import compile_ahead
 from whimbrel.modules.mod_rewrite.hooks import make_fixup, make_handler, make_translate, make_types
 from whimbrel.modules.mod_rewrite.log import log_sink
-from whimbrel.modules.mod_rewrite.maps import needs_engine
+from whimbrel.modules.mod_rewrite.maps import ProgramMap, needs_engine
+from whimbrel.modules.mod_rewrite.program import Program
 from whimbrel.modules.mod_rewrite.settings import RewriteFolder, RewriteServer
+from whimbrel.octets import text
 from whimbrel.registry.module import Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 
@@ -25,6 +29,25 @@ def rewrite_logs(configuration: Any) -> list[LogSink]:
     """2.2: the files and programs of RewriteLog."""
     written = [server.conf(RewriteServer).log for server in configuration.servers() if RewriteServer in server.records]
     return [log_sink(one) for one in written if one]
+
+
+def start_programs(configuration: Any) -> list[Program]:
+    """Start the programs of all servers whose own engine is on, for the process that forks the workers.  Raises PostConfigError."""
+    started: list[Program] = []
+    records = [server.conf(RewriteServer) for server in configuration.servers() if RewriteServer in server.records]
+    maps = [found for record in records if record.engine for found in record.maps.values() if isinstance(found, ProgramMap)]
+    for program in dict.fromkeys(found.program for found in maps):
+        try:
+            program.start()
+        except OSError as problem:
+            for one in started:
+                one.release(at_once=True)
+            why, shown = f"({problem.errno}){os.strerror(problem.errno or 0)}", text(program.command[0])
+            coded = "AH00654: " if configuration.dialect.ah_codes else ""
+            line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"
+            raise PostConfigError("rewrite", ("error", line), again=True) from None
+        started.append(program)
+    return started
 
 
 def warn_of_programs(finished: Any) -> None:
@@ -69,6 +92,6 @@ MODULE = Module(
         Hook(FIXUPS, make_types, Order.LAST),
         Hook(HANDLER, make_handler, Order.MIDDLE),
     ),
-    providers=(Provider("log", "rewrite_sinks", rewrite_logs),),
+    providers=(Provider("log", "rewrite_sinks", rewrite_logs), Provider("programs", "rewrite", start_programs)),
     post_config=(warn_of_programs, compile_ahead),
 )

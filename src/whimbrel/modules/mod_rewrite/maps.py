@@ -186,21 +186,21 @@ def suffix_of(kind: str) -> str:
 
 # Programs ---------------------------------------------------------------------------------------------------------------------------------------
 class ProgramMap(RewriteMap):
-    """prg: a program that answers each line with one.  It runs once per worker, started by the first look-up."""
+    """prg: a program that answers each line with one.  It runs once for all workers, as the user who starts the server."""
 
-    __slots__ = ("_program",)
+    __slots__ = ("program",)
     reads = Reads.OUTSIDE
     waits = True
 
     def __init__(self, name: str, command: str, arguments: list[str], folder: str) -> None:
         super().__init__(name)
-        self._program = Program([command, *arguments], folder)
+        self.program = Program([command, *arguments], folder)
 
     async def look_up_later(self, c: Context, key: str) -> str | None:
         value = None
         if "\n" not in key:
             seconds = c.r.server_conf(CoreServer).timeout
-            value = await c.r.engine.runtime.in_thread(lambda: self._program.ask(key, seconds))
+            value = await c.r.engine.runtime.in_thread(lambda: self.program.ask(key, seconds))
         if value is not None and value.lower() == "null":
             value = None
         tail = f"key={key}" if value is None else f"key={key} -> val={value}"

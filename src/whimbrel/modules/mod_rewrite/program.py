@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import mmap
 import os
 import select
 import subprocess
@@ -15,10 +17,11 @@ LONGEST_ANSWER: Final = 65536
 
 
 class Program:
-    """One long-lived child process; calls come from any thread and take turns.
+    """One long-lived process, which all workers of a server share; calls come from any thread of any worker and take turns.
 
-    A program that ends gives empty answers from then on, as under httpd; one that doesn't answer in time is ended, since its late answer would be
-    taken for the next one.
+    The server starts it before it forks.  Elsewhere (-X, tools, tests) the first call does.  A program that ends gives empty answers from then on, as
+    under httpd.  The shared byte `_owing` is 1 while an answer is due: an answer that its caller could not await, because time ran out or its
+    process ended, is read and dropped by the next one.
     """
 
     def __init__(self, command: list[str], folder: str) -> None:
@@ -26,43 +29,62 @@ class Program:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
+    def start(self) -> None:
+        """Start the program.  Raises OSError."""
+        self._gate = os.memfd_create("rewrite-map")
+        self._owing = mmap.mmap(-1, 1)
+        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=raw(self.folder))
+
     def ask(self, line: str, seconds: float) -> str | None:
         """The answer to *line*; "" from a program that is gone, None where none could be started or no answer came within *seconds*."""
         with self._lock:
-            process = self._running()
-            if process is None or process.stdin is None or process.stdout is None:
-                return None
+            if self._process is None:
+                try:
+                    self.start()
+                except OSError:
+                    return None
+            fcntl.lockf(self._gate, fcntl.LOCK_EX)
             try:
-                process.stdin.write(raw(line) + b"\n")
-                process.stdin.flush()
-            except OSError:
-                return ""
-            answer = _read_line(process.stdout.fileno(), time.monotonic() + seconds)
-            if answer is None:
-                self.stop()
-            return answer
+                return self._exchange(line, time.monotonic() + seconds)
+            finally:
+                fcntl.lockf(self._gate, fcntl.LOCK_UN)
 
-    def _running(self) -> subprocess.Popen[bytes] | None:
-        if self._process is None:
-            try:
-                self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=-1)
-            except OSError:
-                return None
-        return self._process
+    def _exchange(self, line: str, until: float) -> str | None:
+        assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
+        answers = self._process.stdout.fileno()
+        if self._owing[0] and _read_line(answers, until) is None:
+            return None
+        self._owing[0] = 1
+        try:
+            self._process.stdin.write(raw(line) + b"\n")
+        except OSError:
+            return ""
+        answer = _read_line(answers, until)
+        if answer is not None:
+            self._owing[0] = 0
+        return answer
 
-    def stop(self) -> None:
-        """End the program; it is not started again."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+    def release(self, *, at_once: bool) -> None:
+        """Let go of the program: it reads the end of its input when the last worker has let go, or is ended *at_once*."""
+        process, self._process = self._process, None
+        if process is None or process.stdin is None or process.stdout is None:
+            return
+        process.stdin.close()
+        process.stdout.close()
+        os.close(self._gate)
+        if at_once:
+            process.terminate()
+        process.returncode = 0  # the server reaps it
 
 
 def _read_line(handle: int, until: float) -> str | None:
     """What comes before the next line end or the end; None when time runs out."""
+    poller = select.poll()
+    poller.register(handle, select.POLLIN)
     got = bytearray()
     while len(got) < LONGEST_ANSWER:
         left = until - time.monotonic()
-        if left <= 0 or not select.select([handle], [], [], left)[0]:
+        if left <= 0 or not poller.poll(left * 1000):
             return None
         part = os.read(handle, 4096)
         if not part:
