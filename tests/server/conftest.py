@@ -43,9 +43,10 @@ class Running:
         self.root, self.port = root, port
         self.process: subprocess.Popen[bytes] | None = None
         self.environment = dict(os.environ)
+        self.changes = ""  # Python that runs before the server: it may change what a test needs changed
 
     def command(self, *more: str) -> list[str]:
-        return [sys.executable, "-c", "from whimbrel.cli.httpd import main; main()", "-d", str(self.root), *more]
+        return [sys.executable, "-c", f"{self.changes}\nfrom whimbrel.cli.httpd import main; main()", "-d", str(self.root), *more]
 
     def run(self, *more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*more), capture_output=True, text=True, cwd=self.root, env=self.environment, timeout=60, check=False)
@@ -71,9 +72,13 @@ class Running:
         assert self.process is not None
         self.process.send_signal(number)
 
+    def master(self) -> int:
+        """The number in the PidFile."""
+        return int((self.root / "logs/httpd.pid").read_text())
+
     def workers(self) -> list[int]:
         assert self.process is not None
-        return [int(p) for p in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
+        return children(self.process.pid)
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
@@ -95,6 +100,11 @@ class Running:
             finally:
                 if self.process.poll() is None:
                     self.process.kill()
+
+
+def children(pid: int) -> list[int]:
+    """The numbers of a process's children."""
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def everything(wire: socket.socket) -> bytes:

@@ -113,6 +113,7 @@ class Children:
 
     def _become_worker(self, generation: Generation, slot: int, control_in: int, control: int) -> None:
         status = FATAL
+        generation.runtime.born()
         try:
             signal.set_wakeup_fd(-1)
             for number in (*SIGNALS, *FATAL_SIGNALS):

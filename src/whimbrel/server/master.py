@@ -62,6 +62,7 @@ class Master:
         self.old_logs: list[Logs] = []
         self.life = Life(time.time(), time.time(), built=options.built)
         self._told: list[int] = []
+        self._pid_path = ""
         self._imported: set[str] = set()
         self.wanted = 1
         self.notifier = systemd.Notifier(os.environ)
@@ -81,7 +82,7 @@ class Master:
             if key not in bound:
                 one.close()
         self.sockets = bound
-        logs = Logs(configuration.dialect, configuration.program, configuration.options.server_root)
+        logs = Logs(configuration.dialect, configuration.program, configuration.root)
         runtime = ServerRuntime(logs, min(32, max(4, spec.threads)))
         self.life.mpm = next((n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event")
         self.life.slots = (configuration.main.conf(Process).server_limit or (256 if spec.threads == 1 else 16)) * spec.threads
@@ -129,6 +130,20 @@ class Master:
     def run(self) -> int:
         """Be the server's parent until the end; the exit status."""
         self.generation.runtime.born()
+        faulthandler.enable(2)  # what kills the interpreter, in a worker too, leaves a trace in the log
+        try:
+            return self._serve()
+        except BaseException as problem:
+            self._report(problem)
+            self.children.end(self.generation)
+            return 1
+        finally:
+            self.notifier.stopping()
+            pidfile.remove(self._pid_path, os.getpid())
+            self.generation.release_programs(at_once=True)
+            self.generation.logs.end()
+
+    def _serve(self) -> int:
         privileges.raise_limits()
         self._import()  # now, since nothing slow should lie between the first line of the log and the last
         temporary = self._pid_file()
@@ -143,18 +158,7 @@ class Master:
         pidfile.publish(self.generation.spec.pid_file, temporary)
         self.options.ready()
         self.notifier.ready()
-        faulthandler.enable(2, all_threads=False)  # what kills the interpreter is in the log as well
-        try:
-            return alone.serve(self) if self.options.single else self._look_after()
-        except BaseException as problem:
-            self._report(problem)
-            self.children.end(self.generation)
-            return 1
-        finally:
-            self.notifier.stopping()
-            pidfile.remove(self._pid_path, os.getpid())
-            self.generation.release_programs(at_once=True)
-            self.generation.logs.end()
+        return alone.serve(self) if self.options.single else self._look_after()
 
     def _pid_file(self) -> bytes | None:
         """Prepare the PidFile; None when that fails, which the log tells."""

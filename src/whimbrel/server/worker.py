@@ -238,7 +238,6 @@ def become_user(generation: Generation) -> bool:
     try:
         privileges.drop(generation.spec)
     except privileges.DropError as problem:
-        generation.runtime.born()
         generation.log("alert", problem.text, code=problem.code, module="unixd", cause=problem.cause)
         return False
     return True
