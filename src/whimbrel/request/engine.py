@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
 
 
+MAX_LOG_LINES: Final = 256  # lines of the error log that one request remembers; with more its response is not cached
 MOST_MARKS: Final = 16384  # request lines that are remembered to have come once
 
 
@@ -257,7 +258,10 @@ class Engine:
         if enabled(r.plan.levels, line.module, line.level):
             if not line.source:
                 line = line._replace(source=source_of(line.module, line.code, line.text))
-            r.log_lines.append(line)
+            if len(r.log_lines) < MAX_LOG_LINES:
+                r.log_lines.append(line)
+            else:
+                r.outside()
             self.error_log.about_request(r, line)
 
     def log_connection(self, connection: Connection, server: Server, line: LogLine) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any, Final
 
 from whimbrel.http.url import escape_html, escape_uri, unescape_loose
 from whimbrel.modules.cgi_environment import environment, overlap
 from whimbrel.modules.mod_include.document import Element
-from whimbrel.modules.mod_include.page import NESTED, Page
+from whimbrel.modules.mod_include.page import MAX_GATHERED, NESTED, Page
 from whimbrel.modules.mod_include.texts import decode_entities, escape_shell
 from whimbrel.modules.mod_request import KeptBody
 from whimbrel.octets import raw, text
@@ -21,7 +22,6 @@ _ABOVE: Final = "(20023)The given path was above the root path"
 
 # Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
 MOST_DOCUMENTS: Final = 4096
-MOST_BYTES: Final = 64 << 20
 _TURN: Final = 64  # documents between which others have their turn
 
 
@@ -133,7 +133,7 @@ async def _too_many(r: Any) -> bool:
     view.nested += 1
     if view.nested % _TURN == 0:
         await give_way()
-    if view.nested <= MOST_DOCUMENTS and view.nested_bytes <= MOST_BYTES:
+    if view.nested <= MOST_DOCUMENTS:
         return False
     log_nested(r)
     return True
@@ -141,12 +141,14 @@ async def _too_many(r: Any) -> bool:
 
 async def run(page: Page, sub: Any) -> int:
     """Run a sub-request; what it writes is added to the document.  0, or the status that it failed with."""
-    kept, page.r.body = page.r.body, page.out
+    r = page.r
+    body, stream = r.body, r.stream
+    r.body, r.stream = page.out, page.stream
     try:
-        answer: int = await page.r.engine.run_sub(sub)
+        answer: int = await r.engine.run_sub(sub)
     finally:
-        page.r.body = kept
-    page.r.files.nested_bytes += sum(len(part) for part in sub.body if isinstance(part, bytes))
+        page.stream = r.stream
+        r.body, r.stream = body, stream
     return answer if answer > 0 else 0
 
 
@@ -201,7 +203,7 @@ async def _script(page: Page, url: str) -> bool:
 async def _command(page: Page, command: str, module: str) -> None:
     """Run a command line with /bin/sh; what it writes is added to the document, what it complains of goes to the error log as it is."""
     from whimbrel.config.core import CoreFolder, CoreServer
-    from whimbrel.modules.cgi_program import Program, ProgramTimeout
+    from whimbrel.modules.cgi_program import Output, Program
     from whimbrel.modules.mod_cgid import complain
 
     r = page.r
@@ -216,15 +218,19 @@ async def _command(page: Page, command: str, module: str) -> None:
         page.log(f'execution failure for parameter "cmd" to tag exec in file {r.filename}', "AH01229", module=module)
         page.fail()
         return
+    program.end_input()
+    late = partial(page.log, f"Timeout waiting for output from CGI script {r.filename}", "AH01220", "warn", module)
+    output, size = Output(program, timeout, late), 0
     try:
-        program.end_input()
-        while data := await program.read(timeout):
+        async for data in output:
             page.out.append(data)
-        await program.complaints(timeout)
-    except ProgramTimeout:
-        page.log(f"Timeout waiting for output from CGI script {r.filename}", "AH01220", "warn", module)
-    finally:
+            size += len(data)
+            if size > MAX_GATHERED:
+                page.append_stream(output)
+                return
+    except BaseException:
         program.stop()
+        raise
 
 
 async def _shell_variables(page: Page) -> None:
