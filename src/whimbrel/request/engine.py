@@ -37,6 +37,7 @@ from whimbrel.request.process import invoke_handler, process, run
 from whimbrel.request.raw_head import RawHead, Shown
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.routing import received
+from whimbrel.request.turns import Turns
 
 if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
@@ -68,6 +69,7 @@ class Engine:
         self.error_log = ErrorLog(configuration, runtime)
         self._asked_once: set[int] = set()
         self.contents, self.looks = Contents(), Looks()
+        self.turns = Turns()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.shown: Shown = {}  # see raw_head.py
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from functools import cache
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
@@ -155,16 +156,21 @@ class HandlerNames(frozenset[str]):
         return frozenset.__contains__(self, name) or any(p[-1] == "*" and name.startswith(p[:-1]) for p in self)
 
 
-def make_guard(scope: Scope) -> Made | None:
-    """Refuse what a loaded module without behaviour would answer, so that no program is sent as text; None where no such module is loaded."""
+@cache
+def _lacking(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The handlers that Whimbrel lacks, with the identifiers of httpd's modules that implement each."""
     from whimbrel.modules import ALL
 
-    version = version_text(scope.dialect)
-    known = catalogue(version)
-    names = HandlerNames(
-        name for name, files in handler_table(version).items()
-        if not any(file in ALL for file in files)
-        and any(row is not None and scope.loaded(row.identifier) for row in map(known.module_of_file, files)))
+    built, known = frozenset(ALL), catalogue(version)
+    rows = ((name, map(known.module_of_file, files)) for name, files in handler_table(version).items() if built.isdisjoint(files))
+    found = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
+    return tuple((name, modules) for name, modules in found if modules)
+
+
+def make_guard(scope: Scope) -> Made | None:
+    """Refuse what a loaded module without behaviour would answer, so that no program is sent as text; None where no such module is loaded."""
+    lacking = _lacking(version_text(scope.dialect))
+    names = HandlerNames(name for name, modules in lacking if any(map(scope.loaded, modules)))
     if not names:
         return None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-from functools import cmp_to_key
+from collections.abc import Callable
+from functools import cmp_to_key, partial
+from heapq import merge
 from typing import Any
 
 from whimbrel.http.url import getparents
@@ -12,9 +13,11 @@ from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.request.files import is_file, is_folder
+from whimbrel.request.turns import Slices
 from whimbrel.wildcards import wildcards
 
 TITLE_BYTES = 8191
+RUN = 32  # entries that are sorted in one step
 
 
 @dataclass(slots=True)
@@ -150,38 +153,38 @@ def parent_entry(r: Any, conf: AutoindexSettings, options: Opt, alt: str) -> Ent
     return entry
 
 
-def names_of(folder: str) -> list[str] | None:
-    """The names in a folder, None where it can't be read."""
-    try:
-        return [name.decode("latin-1") for name in os.listdir(raw(folder))]
-    except OSError:
-        return None
-
-
 # Order ----------------------------------------------------------------------------------------------------------------------------------------------
-def in_order(entries: list[Entry], key: str, descending: bool, options: Opt) -> list[Entry]:
+async def in_order(entries: list[Entry], key: str, descending: bool, options: Opt, slices: Slices) -> list[Entry]:
     """The parent first, then (FoldersFirst) folders, then by *key* and by name."""
-    fold = bool(options & Opt.IGNORE_CASE)
-    by_version = bool(options & Opt.VERSION_SORT)
-
-    def compare(a: Entry, b: Entry) -> int:
-        if a.folder != b.folder:
-            return -1 if a.folder else 1
-        if descending:
-            a, b = b, a
-        x, y = _key(a, key), _key(b, key)
-        if x != y:
-            return -1 if x < y else 1
-        result = natural(a.name, b.name, fold) if by_version else 0
-        if not result and fold:
-            result = _sign(a.name.lower(), b.name.lower())
-        return result or _sign(a.name, b.name)
-
-    return [e for e in entries if e.parent] + sorted((e for e in entries if not e.parent), key=cmp_to_key(compare))
+    order = _order(key, options)
+    groups = ([e for e in entries if e.parent], [e for e in entries if e.folder and not e.parent], [e for e in entries if not (e.folder or e.parent)])
+    out = groups[0]
+    for group in groups[1:]:
+        runs = []
+        for at in range(0, len(group), RUN):
+            runs.append(sorted(group[at:at + RUN], key=order, reverse=descending))
+            await slices.pause()
+        for entry in runs[0] if len(runs) == 1 else merge(*runs, key=order, reverse=descending):
+            out.append(entry)
+            await slices.pause()
+    return out
 
 
-def _key(entry: Entry, key: str) -> Any:
-    return {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)
+def _versions(fold: bool, a: str, b: str) -> int:
+    return natural(a, b, fold)
+
+
+def _order(key: str, options: Opt) -> Callable[[Entry], Any]:
+    """The function that gives the key of an entry for sorting."""
+    fold, by_version = bool(options & Opt.IGNORE_CASE), bool(options & Opt.VERSION_SORT)
+    version = cmp_to_key(partial(_versions, fold))
+
+    def order(entry: Entry) -> tuple[Any, ...]:
+        value = {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)
+        name = entry.name
+        return (value, version(name) if by_version else 0, name.lower() if fold else "", name)
+
+    return order
 
 
 def _sign(a: str, b: str) -> int:

@@ -12,7 +12,6 @@ from whimbrel.config.core import OPT_INCLUDES, CoreFolder
 from whimbrel.modules.mod_include.settings import DIRECTIVES, FULL, OFF, IncludeFolder, IncludeServer
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, Answer
-from whimbrel.request.body import Joined
 from whimbrel.request.files import is_file
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ class Includes:
             return
         from whimbrel.modules.mod_include.page import Page  # costs time that -t has no use for
         from whimbrel.modules.mod_include.reading import Document, PageStream
+        from whimbrel.request.body import Joined
 
         conf = r.conf(IncludeFolder)
         self._head(r, conf)

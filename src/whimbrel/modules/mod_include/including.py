@@ -13,7 +13,6 @@ from whimbrel.modules.mod_include.page import MAX_GATHERED, NESTED, Page
 from whimbrel.modules.mod_include.texts import decode_entities, escape_shell
 from whimbrel.modules.mod_request import KeptBody
 from whimbrel.octets import raw, text
-from whimbrel.request.drive import give_way
 from whimbrel.request.files import is_file
 from whimbrel.request.redirect import log_nested
 
@@ -22,7 +21,6 @@ _ABOVE: Final = "(20023)The given path was above the root path"
 
 # Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
 MOST_DOCUMENTS: Final = 4096
-_TURN: Final = 64  # documents between which others have their turn
 
 
 def inside(path: str) -> bool:
@@ -110,7 +108,7 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     failure = f'unable to include "{value}" {where}'
     if name == "file" and not inside(target):
         return f'unable to include file "{value}" {where}'
-    if await _too_many(r):
+    if _too_many(r):
         return failure if old else f"{failure}, subrequest setup returned 500"
     if name == "file":
         sub = await r.engine.lookup_file(r, _normal(target))
@@ -127,12 +125,10 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     return None
 
 
-async def _too_many(r: Any) -> bool:
+def _too_many(r: Any) -> bool:
     """Whether one more document would be too much for one answer; logged like documents that are nested too deep."""
     view = r.files
     view.nested += 1
-    if view.nested % _TURN == 0:
-        await give_way()
     if view.nested <= MOST_DOCUMENTS:
         return False
     log_nested(r)

@@ -21,6 +21,7 @@ from whimbrel.modules.mod_include.variables import LATER, LAZY, Clock, Variables
 from whimbrel.octets import raw
 from whimbrel.request.body import Joined
 from whimbrel.request.drive import drive
+from whimbrel.request.turns import Slices
 
 if TYPE_CHECKING:
     from whimbrel.regex import Found, Regex
@@ -94,7 +95,7 @@ class Page:
     def take(self, pieces: tuple[Piece, ...], document: Any = None) -> None:
         """Begin with *pieces*; *document* has further ones."""
         self._pieces, self._document = iter(pieces), document
-        self.has_elements = document is not None or any(isinstance(piece, Element) for piece in pieces)
+        self.has_elements = document is not None or Element in map(type, pieces)
 
     def ready(self) -> list[Any]:
         """Everything that was written so far; it is forgotten here."""
@@ -104,7 +105,7 @@ class Page:
 
     async def make(self) -> bool:
         """Go on until the end, or until the parts that are written need a stream; True at the end."""
-        size = 0
+        size, slices = 0, Slices(self.r.engine.turns)
         while True:
             for piece in self._pieces:
                 if isinstance(piece, bytes):
@@ -114,7 +115,9 @@ class Page:
                     continue
                 before = len(self.out)
                 await self._execute(piece)
-                size += sum(len(part) if isinstance(part, bytes) else FILE_COST for part in self.out[before:])
+                await slices.pause()
+                for part in self.out[before:]:
+                    size += len(part) if isinstance(part, bytes) else FILE_COST
                 if self.stream is not None or size > MAX_GATHERED:
                     return False
             more = None if self._document is None else await self._document.more()
