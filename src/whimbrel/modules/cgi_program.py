@@ -122,7 +122,9 @@ class Program:
         """
         self.end_input()
         self._out = self._closed(self._out, self._loop.remove_reader)
-        if not listen:
+        if listen and self._err >= 0:
+            self._on_error()  # what has come already belongs to this request
+        else:
             self._err = self._closed(self._err, self._loop.remove_reader)
         if self._process.poll() is not None or self._loop.is_closed():
             return
