@@ -11,8 +11,7 @@ from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.modules.mod_autoindex.entries import in_order, make_entry, parent_entry
 from whimbrel.modules.mod_autoindex.page import Look, columns, heading, plain_list, preamble, table
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Opt
-from whimbrel.octets import raw
-from whimbrel.octets import text as octets_text
+from whimbrel.octets import raw, text
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.files import is_file
@@ -125,6 +124,15 @@ def _refused(r: Any, new: bool) -> Answer:
     return 403
 
 
+async def _names(r: Any) -> list[bytes] | None:
+    """The names in the directory; None, which is logged, where it can't be read."""
+    try:
+        return await names_in(raw(r.filename), Slices(r.engine.turns))
+    except OSError:
+        r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
+        return None
+
+
 async def _list(r: Any, look: Look, names: list[str], pattern: str | None, types: tuple[str, ...]) -> None:
     slices, title = Slices(r.engine.turns), escape_html(r.uri)
     await write_head(r, look, title.rstrip("/") or "/")
@@ -178,10 +186,8 @@ def make_handler(scope: Scope) -> Made:
         if not r.filename.endswith("/"):
             r.filename += "/"
         r.files.exact(r.filename)
-        try:
-            names = await names_in(raw(r.filename), Slices(r.engine.turns))
-        except OSError:
-            r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
+        names = await _names(r)
+        if names is None:
             return 403
         r.content_type = kind
         if conf.options & Opt.TRACK_MODIFIED:
@@ -190,11 +196,12 @@ def make_handler(scope: Scope) -> Made:
             return OK
         look, pattern = read_query(conf, r.args, new)
         if len(names) <= MAX_CACHED_NAMES:
-            await _list(r, look, list(map(octets_text, names)), pattern, types)
+            await _list(r, look, list(map(text, names)), pattern, types)
             return OK
         r.outside()
+        names.clear()  # a request that waits holds no memory
         async with r.engine.turns.large:
-            await _list(r, look, list(map(octets_text, names)), pattern, types)
+            await _list(r, look, list(map(text, await _names(r) or ())), pattern, types)
         return OK
 
     return Made(handle, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset((FOLDER_HANDLER,)))
