@@ -21,6 +21,7 @@ VERSION_READERS = {
     "cli/serve_notes.py": "shows it",
     "config/configuration.py": "the rows of modules",
     "config/load.py": "the catalogue",
+    "config/handlers.py": "the table of handlers",
 }
 
 

@@ -161,6 +161,7 @@ class Site:
         self.engine = Engine(load(LoadOptions(server_root=str(root), file=str(root / "httpd.conf")), ALL, V24), Still())
         self.loop = Loop()
         self.problems: list[BaseException] = []
+        self.engine.turns.length = float("inf")  # a profiler makes all work long
         self.service = Service(self.engine, self.loop, report=self.problems.append)  # type: ignore[arg-type]
         board, life = Board(2), Life(MTIME, MTIME)
         generation = types.SimpleNamespace(spec=ServerSpec("/", threads=64), life=life, board=board)

@@ -88,7 +88,7 @@ class Reading:
 
     def refuse_silence(self) -> None:
         """Stop a start on directives that have no behaviour here: raises StartError.  -t lets them pass, as the lines are right."""
-        if self.configuration is not None and self.configuration.unimplemented:
+        if self.configuration is not None and (self.configuration.unimplemented or self.configuration.handlers):
             from whimbrel.config.unbuilt import refuse_start
 
             try:

@@ -30,9 +30,10 @@ class Configuration:
     """Everything that reading produced.  After `load` nothing in it changes.
 
     *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced by what they let through);
-    *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *available* maps the base name of
-    a module file without suffix (``mod_dir``) to the module that LoadModule takes from it; *declared* are names that lines have made, by group;
-    *known_folders* are document roots that were found to be there; *shows_lines* is set where a module answers requests with lines of *tree*.
+    *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *handlers* are names of handlers,
+    each with the line that sets it (see handlers.py); *available* maps the base name of a module file without suffix (``mod_dir``) to the module
+    that LoadModule takes from it; *declared* are names that lines have made, by group; *known_folders* are document roots that were found to be
+    there; *shows_lines* is set where a module answers requests with lines of *tree*.
     """
 
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
@@ -51,6 +52,7 @@ class Configuration:
         self.spec = ServerSpec(options.server_root)
         self.methods = Methods()
         self.unimplemented: list[tuple[Node, str]] = []
+        self.handlers: list[tuple[Node, str]] = []
         self.declared: dict[str, set[str]] = {}
         self.name_virtual_hosts: list[Any] = []
         self.known_folders: set[str] = set()

@@ -17,6 +17,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.context import spot
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import IN_SECTION, CommandState
+from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.spec import Where
 from whimbrel.directives.words import getword
@@ -139,8 +140,17 @@ def refuse_start(configuration: Configuration) -> None:
             configuration.warn(f"{node.place}: {node.name} ({source}) is left out: {why}", module="core", level="warn")
         else:
             refused.append((node, source))
+    named, names = set(), {}
+    for node, handler in configuration.handlers:
+        lacking = lacking_module(configuration, handler)
+        if lacking:
+            refused.append((node, f"{lacking}.c"))
+            names[id(node)] = f"{node.name} {handler}"
+        elif handler not in named and not is_implemented(configuration, handler):
+            named.add(handler)
+            configuration.warn(f"{node.place}: {unimplemented_words(configuration, handler)}", module="core", level="warn")
     if refused:
-        raise StartError(_refusal([(str(node.place), node.name, source) for node, source in refused]))
+        raise StartError(_refusal([(str(node.place), names.get(id(node), node.name), source) for node, source in refused]))
 
 
 def _refusal(lines: list[tuple[str, str, str]]) -> str:

@@ -15,9 +15,13 @@ import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from whimbrel.request.drive import give_way
+
 PIECE: Final = 65536
 PATIENCE: Final = 3.0  # seconds between SIGTERM and SIGKILL
 LONGEST_COMPLAINT: Final = 8190
+MAX_COMPLAINTS: Final = 4096  # bytes of standard error that are logged in one turn of the loop
+FAIR_SHARE: Final = 256 * 1024  # bytes that are read before other clients have their turn
 _RESOURCES: Final = {"cpu": (resource.RLIMIT_CPU,), "mem": (resource.RLIMIT_AS, resource.RLIMIT_DATA), "nproc": (resource.RLIMIT_NPROC,)}
 
 
@@ -42,6 +46,7 @@ class Program:
         self._in, self._out, self._err = (_taken(s) for s in (self._process.stdin, self._process.stdout, self._process.stderr))
         self._loop = asyncio.get_running_loop()
         self._line = b""
+        self._unshared = 0
         self._quiet: asyncio.Future[None] | None = None
         self._loop.add_reader(self._err, self._on_error)
 
@@ -75,7 +80,12 @@ class Program:
     async def read(self, timeout: float) -> bytes:
         """The next bytes of the answer, b"" at the end; raises ProgramTimeout after *timeout* seconds without any."""
         while (data := self.read_now()) is None:
+            self._unshared = 0
             await self._until_ready(self._out, timeout)
+        self._unshared += len(data)
+        if self._unshared > FAIR_SHARE:
+            self._unshared = 0
+            await give_way()
         return data
 
     async def complaints(self, timeout: float) -> None:
@@ -88,7 +98,7 @@ class Program:
 
     def _on_error(self) -> None:
         try:
-            data = os.read(self._err, PIECE)
+            data = os.read(self._err, MAX_COMPLAINTS)
         except BlockingIOError:
             return
         *lines, self._line = (self._line + data).split(b"\n")
@@ -105,11 +115,17 @@ class Program:
                 self._quiet.set_result(None)
 
     # end --------------------------------------------------------------------------------------
-    def stop(self) -> None:
-        """Close what is open and see the process out: it is told to end, and killed if it stays."""
+    def stop(self, *, listen: bool = False) -> None:
+        """Close the pipes and end the process: SIGTERM, then SIGKILL if it stays.
+
+        *listen*: standard error is logged until its last writer closes it, which may be a child of the process.
+        """
         self.end_input()
         self._out = self._closed(self._out, self._loop.remove_reader)
-        self._err = self._closed(self._err, self._loop.remove_reader)
+        if listen and self._err >= 0:
+            self._on_error()  # what has come already belongs to this request
+        else:
+            self._err = self._closed(self._err, self._loop.remove_reader)
         if self._process.poll() is not None or self._loop.is_closed():
             return
         self._signal(signal.SIGTERM)
@@ -160,6 +176,50 @@ def _set(ready: asyncio.Future[None]) -> None:
 def _fail(ready: asyncio.Future[None]) -> None:
     if not ready.done():
         ready.set_exception(ProgramTimeout())
+
+
+class Output:
+    """The output of *program* as a stream; *late* is called if it writes nothing for *timeout* seconds, which ends the stream."""
+
+    def __init__(self, program: Program, timeout: float, late: Callable[[], None]) -> None:
+        self.program, self.timeout, self.late = program, timeout, late
+        self._draining: asyncio.Task[None] | None = None
+
+    def __aiter__(self) -> Output:
+        return self
+
+    async def __anext__(self) -> bytes:
+        data = await self._read()
+        if data:
+            return data
+        self.program.stop()
+        raise StopAsyncIteration
+
+    async def _read(self) -> bytes:
+        try:
+            data = await self.program.read(self.timeout)
+            if not data:
+                await self.program.complaints(self.timeout)
+        except ProgramTimeout:
+            self.late()
+            return b""
+        return data
+
+    async def aclose(self) -> None:
+        """End the program."""
+        self.program.stop()
+
+    def drop(self) -> None:
+        """Let the program finish; its output is thrown away."""
+        self._draining = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        end = asyncio.get_running_loop().time() + self.timeout
+        try:
+            while asyncio.get_running_loop().time() < end and await self._read():
+                pass
+        finally:
+            self.program.stop()
 
 
 def _taken(stream: Any) -> int:

@@ -23,22 +23,27 @@ from whimbrel.modules.script_log import ScriptLog
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 from whimbrel.registry.phases import DECLINED, OK, Answer
-from whimbrel.request.body import level_of, too_large
+from whimbrel.request.body import Aborted, level_of, too_large
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MOST_ARGUMENTS: Final = 4095
-HELD_BACK: Final = 1 << 20  # bytes of an answer that wait for the end of the request's body
+HELD_BACK: Final = 1 << 20  # bytes of an answer that wait for the end of the request's body, or for their place in a page
+MAX_LOGGED_OUTPUT: Final = 64 * 1024  # bytes of an answer without a good head that the script log gets
 _SHELL: Final = frozenset("&;`'\"|*?~<>^()[]{}$\\\n\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How one of the two modules differs: its short name, AH numbers of refusals in the order of `refusal`, where complaints of a program go."""
+    """How one of the two modules differs: its short name, AH numbers of refusals in the order of `refusal`, where complaints of a program go.
+
+    *waits_for_errors*: a response ends when standard error is closed, not with standard output.
+    """
 
     module: str
     codes: tuple[str, str, str, str, str]
     complain: Callable[[Any, str], None]
     exec_code: str
+    waits_for_errors: bool
 
 
 class Script:
@@ -51,6 +56,7 @@ class Script:
         self.held = bytearray()   # what of the answer was read and not given away yet
         self.ended = False
         self._feeder: asyncio.Task[None] | None = None
+        self._draining: asyncio.Task[None] | None = None
 
     # start ------------------------------------------------------------------------------------
     def start(self) -> None:
@@ -123,13 +129,13 @@ class Script:
         return not self.ended
 
     async def line(self) -> str | None:
-        """The next line of the answer without its end, None at the end of everything."""
-        while (end := self.held.find(b"\n")) < 0 and len(self.held) < LONGEST:
+        """The next line of the answer without its end; None at the end of everything, and where `LONGEST` bytes have no line end."""
+        while (end := self.held.find(b"\n", 0, LONGEST)) < 0 and len(self.held) < LONGEST:
             if not await self._more():
                 break
-        if not self.held:
+        if not self.held or (end < 0 and len(self.held) >= LONGEST):
             return None
-        end = end + 1 if end >= 0 else min(len(self.held), LONGEST)
+        end = end + 1 if end >= 0 else len(self.held)
         line = bytes(self.held[:end])
         del self.held[:end]
         return text(line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
@@ -161,16 +167,31 @@ class Script:
             self.ended = not data
         return bytes(self.held) if self.ended or self.program is None else None
 
-    async def rest(self) -> bytes:
-        """The rest of the answer; what a program that takes too long wrote so far."""
+    async def short_rest(self) -> bytes | None:
+        """The whole rest of the answer, which ends early if the program takes too long; None where it has more than `HELD_BACK` bytes."""
+        try:
+            while len(self.held) < HELD_BACK:
+                if not await self._more():
+                    return bytes(self.held)
+        except ProgramTimeout:
+            self._late()
+            return bytes(self.held)
+        return None
+
+    async def discard(self, count: int = 0) -> bytes:
+        """Read the rest of the answer, for `timeout` seconds at most, so that the program can finish; its first *count* bytes."""
+        clock = asyncio.get_running_loop().time
+        end, first = clock() + self.timeout, bytes(self.held[:count])
+        self.held.clear()
         with contextlib.suppress(ProgramTimeout):
-            while await self._more():
-                pass
-        return bytes(self.held)
+            while clock() < end and await self._more():
+                first += self.held[:count - len(first)]
+                self.held.clear()
+        return first
 
     async def quiet(self) -> None:
-        """Wait for what the program still has to complain of."""
-        if self.program is not None:
+        """Wait until standard error is closed: of a program that has ended its output, where the module reads it, which mod_cgid does not."""
+        if self.program is not None and self.ended and self.manner.waits_for_errors:
             await self.program.complaints(self.timeout)
 
     def stop(self) -> None:
@@ -178,7 +199,7 @@ class Script:
         if self._feeder is not None and not self._feeder.done():
             self._feeder.cancel()
         if self.program is not None:
-            self.program.stop()
+            self.program.stop(listen=not self.manner.waits_for_errors)
             self.program = None
 
     # the answer as a stream -------------------------------------------------------------------
@@ -193,9 +214,10 @@ class Script:
                 raise StopAsyncIteration
         except ProgramTimeout:
             self._late()
-            self.r.log("error", "ap_content_length_filter: apr_bucket_read() failed", code="AH00574")
+            cause = "(70007)The timeout specified has expired"
+            self.r.log("error", "ap_content_length_filter: apr_bucket_read() failed", code="AH00574", cause=cause)
             self.stop()
-            raise ConnectionAbortedError("a script took too long") from None
+            raise Aborted("a script took too long") from None
         piece = bytes(self.held)
         self.held.clear()
         return piece
@@ -205,17 +227,15 @@ class Script:
         self.stop()
 
     def drop(self) -> None:
-        """Nobody wants the body (HEAD): let the program finish, its output is thrown away."""
-        task = asyncio.get_running_loop().create_task(self._finish())
-        self._feeder = self._feeder or task
+        """The body is not sent (HEAD): let the program finish, its output is thrown away."""
+        self._draining = asyncio.get_running_loop().create_task(self._finish())
 
     async def _finish(self) -> None:
         try:
-            await self.rest()
+            await self.discard()
             await self.quiet()
         finally:
-            if self.program is not None:
-                self.program.stop()
+            self.stop()
 
 
 def arguments(query: str | None) -> list[bytes]:
@@ -283,7 +303,7 @@ async def _answer(script: Script, body_limit: int) -> Answer:
         return await _failed(script, reader, status)
     location = r.headers_out.get("Location")
     if location is not None and r.status == 200:
-        await script.rest()
+        await script.discard()
         await script.quiet()
         script.stop()
         return await _send_to(r, location)
@@ -306,14 +326,15 @@ def _unreadable(script: Script, problem: BodyError) -> Answer:
 async def _failed(script: Script, reader: ScriptHead, status: int) -> Answer:
     """The head could not be read, or says that the client has the answer already."""
     r = script.r
-    rest = text(await script.rest()) if status not in (304, 504) else ""
+    rest = b""
     if status != 504:
+        rest = await script.discard(MAX_LOGGED_OUTPUT if script.log.path and status != 304 else 0)
         await script.quiet()
     script.stop()
     if status == 304:
         r.status = 304
         return OK
-    script.log.failure(r, status, text(script.noted), reader.bad, rest)
+    script.log.failure(r, status, text(script.noted), reader.bad, text(rest))
     return status
 
 
@@ -331,9 +352,9 @@ async def _send_to(r: Any, location: str) -> Answer:
 
 
 async def _give(script: Script) -> Answer:
-    """Hand the body on: whole where it is there already or a part of another answer, as a stream otherwise."""
+    """Hand the body on: whole where it is there already or a short part of another answer, as a stream otherwise."""
     r = script.r
-    whole = await script.rest() if r.main is not None else script.at_once()
+    whole = await script.short_rest() if r.main is not None else script.at_once()
     if whole is None:
         r.stream = script
         return OK

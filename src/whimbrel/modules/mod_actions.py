@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.config.execute import state_of
+from whimbrel.config.handlers import ACTIONS
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.errors import ConfigError
@@ -29,10 +30,11 @@ class ActionsFolder:
     methods: dict[int, str] = setting(make=dict, merge=overlaid)
 
 
-def add_action(_cmd: Command, conf: ActionsFolder, words: list[str]) -> None:
+def add_action(cmd: Command, conf: ActionsFolder, words: list[str]) -> None:
     """Action TYPE SCRIPT [virtual]."""
     if len(words) > 2 and words[2].lower() != "virtual":
         raise ConfigError(f"unrecognized option '{words[2]}'")
+    state_of(cmd).configuration.declare(ACTIONS, words[0].lower())
     conf.types = {**own(conf, "types", dict), words[0].lower(): (words[1], len(words) > 2)}
 
 

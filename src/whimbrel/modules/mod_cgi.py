@@ -51,7 +51,7 @@ def make_handler(scope: Scope) -> Made:
     from whimbrel.modules.cgi_script import HANDLERS, Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
 
     log = ScriptLog(scope.server(CgiServer))
-    run = make_runner(Manner("cgi", REFUSALS, complain, ""), log, timeout_of(scope, scope.folder(CgiFolder).timeout), body_limit_of(scope))
+    run = make_runner(Manner("cgi", REFUSALS, complain, "", True), log, timeout_of(scope, scope.folder(CgiFolder).timeout), body_limit_of(scope))
     return Made(run, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
 
 

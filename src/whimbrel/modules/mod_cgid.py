@@ -65,7 +65,8 @@ def make_handler(scope: Scope) -> Made:
     from whimbrel.modules.cgi_script import HANDLERS, Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
 
     log = ScriptLog(scope.server(CgidServer))
-    run = make_runner(Manner("cgid", REFUSALS, complain, "AH01241"), log, timeout_of(scope, scope.folder(CgidFolder).timeout), body_limit_of(scope))
+    manner = Manner("cgid", REFUSALS, complain, "AH01241", False)
+    run = make_runner(manner, log, timeout_of(scope, scope.folder(CgidFolder).timeout), body_limit_of(scope))
     return Made(run, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from stat import S_IFDIR
 from typing import Any, Final
 
+from whimbrel.config.execute import state_of
+from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
@@ -71,7 +73,9 @@ def _store(conf: MimeSettings, word: str, attribute: str, value: str) -> None:
 
 
 def _add(attribute: str) -> Any:
-    def add(_cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+    def add(cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+        if attribute == "handler" or (attribute == "type" and words[0][:12].lower() == "application/"):
+            note_handler(state_of(cmd), words[0], is_type=attribute == "type")
         _store(conf, words[1], attribute, words[0].lower() if "filters" not in attribute else words[0])
 
     return add

@@ -5,7 +5,6 @@ Manual: mod/mod_speling.html.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Versions, Where
@@ -16,6 +15,7 @@ from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
 from whimbrel.registry.settings import setting
+from whimbrel.request.turns import Slices, names_in
 
 REASONS = ("identical", "miscapitalized", "transposed characters", "character missing", "extra character", "mistyped character", "common basename")
 MISCAPITALIZED, TRANSPOSED, MISSING, EXTRA, MISTYPED, BASENAME = range(1, 7)
@@ -49,7 +49,7 @@ def distance(asked: str, there: str) -> int:
     return MISSING if b and a == b[1:] else BASENAME
 
 
-def candidates(conf: SpelingFolder, asked: str, names: list[str]) -> list[tuple[int, str]] | None:
+async def candidates(conf: SpelingFolder, asked: str, names: list[str], slices: Slices) -> list[tuple[int, str]] | None:
     """(reason, name) for what may have been meant; None when *asked* itself is among the names."""
     out = []
     base = asked.partition(".")[0].lower()
@@ -60,6 +60,7 @@ def candidates(conf: SpelingFolder, asked: str, names: list[str]) -> list[tuple[
             out.append((MISCAPITALIZED, name))
         else:
             reason = BASENAME if conf.case_only else distance(asked, name)
+            await slices.pause()
             if reason != BASENAME or (conf.basename and name.partition(".")[0].lower() == base):
                 out.append((reason, name))
     return sorted(out, key=lambda one: one[0])
@@ -71,14 +72,15 @@ def make_fixup(scope: Scope) -> Made | None:
     if not conf.active:
         return None
 
-    def fixup(r: Any) -> Answer:
+    async def fixup(r: Any) -> Answer:
         if r.method_number != 0 or r.info is not None or r.proxy or not r.filename or r.main is not None:
             return DECLINED
         folder, slash, asked = r.filename.rpartition("/")
         after = asked + (r.path_info or "")
         if not slash or r.uri == "/" or not r.uri.endswith(after):
             return DECLINED
-        found = candidates(conf, asked, _names(r, folder or "/"))
+        slices = Slices(r.engine.turns)
+        found = await candidates(conf, asked, await _names(r, folder or "/", slices), slices)
         if not found:
             return DECLINED if found is None else OK
         before = r.uri[:len(r.uri) - len(after)]
@@ -86,14 +88,14 @@ def make_fixup(scope: Scope) -> Made | None:
             return _redirect(r, before + found[0][1] + (r.path_info or ""))
         return _choices(r, before, found)
 
-    return Made(fixup, Reads.HEAD | Reads.FILES)
+    return Made(fixup, Reads.HEAD | Reads.FILES, waits=True)
 
 
-def _names(r: Any, folder: str) -> list[str]:
+async def _names(r: Any, folder: str, slices: Slices) -> list[str]:
     """The entries of the folder, which is noted, so that an answer is kept no longer than they stay."""
     r.files.stat(folder)
     try:
-        return [text(name) for name in [b".", b"..", *os.listdir(raw(folder))]]
+        return [text(name) for name in [b".", b"..", *await names_in(raw(folder), slices)]]
     except OSError:
         return []
 

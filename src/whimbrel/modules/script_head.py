@@ -17,7 +17,9 @@ from whimbrel.modules.setters import atoi
 from whimbrel.registry.phases import OK, Answer
 
 SHOWN: Final = 30           # characters of a bad line that a message shows
-LONGEST: Final = 8190       # bytes of a line; what follows is read as a line of its own
+LONGEST: Final = 8190       # bytes of a line; a longer one is no line
+MAX_HEAD: Final = 128 * 1024  # bytes of a head, where each field counts `FIELD_COST` more
+FIELD_COST: Final = 64
 _OUT_24: Final = {"location": "Location", "etag": "ETag", "content-range": "Content-Range"}
 _OUT_22: Final = {"location": "Location", "content-range": "Content-Range", "content-length": "Content-Length"}
 
@@ -30,6 +32,7 @@ class ScriptHead:
         self.bad = ""  # the line that ended the reading
         self._old = r.plan.dialect.reasons_22
         self._first = True
+        self._size = 0
         self._status = False
         self._merge: list[tuple[str, str]] = []
         self._cookies: list[str] = r.err_headers_out.get_all("Set-Cookie")
@@ -51,6 +54,10 @@ class ScriptHead:
             self.bad = text
             return self.malformed(text[:SHOWN])
         self._first = False
+        self._size += len(text) + FIELD_COST
+        if self._size > MAX_HEAD:
+            self._tell(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
+            return 500
         self._field(name, value.lstrip(" \t\n\v\f\r"))
         return None
 

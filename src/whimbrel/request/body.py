@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Final
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.headers import Headers
@@ -36,6 +37,7 @@ class FilePart:
 
 
 ANNOUNCED: Final = "AH01588"
+PIECE: Final = 64 * 1024  # bytes of a file that a stream reads in one step
 Part = bytes | FilePart
 Stream = AsyncIterator[bytes]
 
@@ -60,19 +62,69 @@ def level_of(reason: Reason, *, version22: bool) -> str:
     return "error" if version22 and reason.code == ANNOUNCED else reason.level
 
 
-async def whole(parts: list[Part], stream: Stream | None) -> bytes:
-    """All that a handler wrote and goes on writing; the files in *parts* are closed."""
-    out = bytearray()
-    for part in parts:
-        if isinstance(part, FilePart):
-            out += part.read()
+class Aborted(ConnectionAbortedError):
+    """The source of a body ended early, and the log says why: the connection is cut, so that the client notices."""
+
+
+class Joined:
+    """A stream of *parts* one after the other: bytes, files and streams; files are read in pieces of `PIECE` bytes."""
+
+    def __init__(self, parts: Iterable[Part | Stream]) -> None:
+        self._parts: deque[Any] = deque(parts)
+
+    def __aiter__(self) -> Joined:
+        return self
+
+    async def __anext__(self) -> bytes:
+        parts = self._parts
+        while parts:
+            part = parts[0]
+            if isinstance(part, bytes):
+                parts.popleft()
+                data = part
+            elif isinstance(part, FilePart):
+                data = self._from_file(part)
+            else:
+                data = await anext(part, b"")
+                if not data:
+                    parts.popleft()
+            if data:
+                return data
+        raise StopAsyncIteration
+
+    def _from_file(self, part: FilePart) -> bytes:
+        data = os.pread(part.handle, min(PIECE, part.length), part.offset)
+        if not data or len(data) == part.length:
+            self._parts.popleft()
             os.close(part.handle)
         else:
-            out += part
-    if stream is not None:
-        async for data in stream:
-            out += data
-    return bytes(out)
+            self._parts[0] = FilePart(part.handle, part.offset + len(data), part.length - len(data))
+        return data
+
+    async def aclose(self) -> None:
+        """Close files and streams."""
+        while self._parts:
+            part = self._parts.popleft()
+            if isinstance(part, FilePart):
+                os.close(part.handle)
+            elif not isinstance(part, bytes):
+                await part.aclose()
+
+    def drop(self) -> None:
+        """Close files; the streams finish their work, and their bytes are thrown away."""
+        while self._parts:
+            part = self._parts.popleft()
+            if isinstance(part, FilePart):
+                os.close(part.handle)
+            elif not isinstance(part, bytes):
+                drop_stream(part)
+
+
+def drop_stream(stream: Stream | None) -> None:
+    """Announce to *stream* that its bytes are not needed."""
+    drop = getattr(stream, "drop", None)
+    if drop is not None:
+        drop()
 
 
 class RequestBody:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
@@ -9,6 +10,7 @@ from whimbrel.http.error_page import Page, alike, error_page
 from whimbrel.octets import raw
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DONE, OK, Answer
+from whimbrel.request.body import FilePart
 from whimbrel.request.process import run
 from whimbrel.request.record import Request
 
@@ -103,6 +105,9 @@ async def send_error(r: Request, recursive: int) -> Answer:
 def _start_over(r: Request) -> str | None:
     """Forget what a handler wrote; the Location that it gave."""
     r.answers = True
+    for part in r.body:
+        if isinstance(part, FilePart):
+            os.close(part.handle)
     r.body.clear()
     if r.stream is not None:
         r.drop_stream()

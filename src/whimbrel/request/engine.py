@@ -37,11 +37,13 @@ from whimbrel.request.process import invoke_handler, process, run
 from whimbrel.request.raw_head import RawHead, Shown
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.routing import received
+from whimbrel.request.turns import Turns
 
 if TYPE_CHECKING:
     from whimbrel.request.runtime import Runtime
 
 
+MAX_LOG_LINES: Final = 256  # lines of the error log that one request remembers; with more its response is not cached
 MOST_MARKS: Final = 16384  # request lines that are remembered to have come once
 
 
@@ -67,6 +69,7 @@ class Engine:
         self.error_log = ErrorLog(configuration, runtime)
         self._asked_once: set[int] = set()
         self.contents, self.looks = Contents(), Looks()
+        self.turns = Turns()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.shown: Shown = {}  # see raw_head.py
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
@@ -257,7 +260,10 @@ class Engine:
         if enabled(r.plan.levels, line.module, line.level):
             if not line.source:
                 line = line._replace(source=source_of(line.module, line.code, line.text))
-            r.log_lines.append(line)
+            if len(r.log_lines) < MAX_LOG_LINES:
+                r.log_lines.append(line)
+            else:
+                r.outside()
             self.error_log.about_request(r, line)
 
     def log_connection(self, connection: Connection, server: Server, line: LogLine) -> None:

@@ -129,10 +129,10 @@ class FileView:
     *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on the query of the request's target,
     *own* on what no other request has, *outside* on something that can't be noted: these two are not kept.  *moving* are texts in the answer's
     fields that go with the clock: each as it stands there, and what makes it anew for a second.
-    One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others, *nested_bytes* what they wrote.
+    One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others.
     """
 
-    __slots__ = ("_looks", "client", "errno", "lists", "moving", "nested", "nested_bytes", "newest", "notes", "outside", "own",
+    __slots__ = ("_looks", "client", "errno", "lists", "moving", "nested", "newest", "notes", "outside", "own",
                  "query")
 
     def __init__(self, looks: Looks | None = None) -> None:
@@ -141,7 +141,7 @@ class FileView:
         self.lists: tuple[Container[str], ...] = ()
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.moving: list[Moving] = []
-        self.newest = self.nested = self.nested_bytes = 0
+        self.newest = self.nested = 0
         self.errno = 0  # why the last question that got None got it
 
     stat = _question(follow=True)

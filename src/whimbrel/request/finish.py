@@ -36,7 +36,7 @@ async def finish(r: Request) -> Answer:
     plain = r.headers_in.none_of(SAID)
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
-    if r.output_filters:
+    if r.output_filters or r.stream is not None:
         await filtered(r)
     if _has_bad_field(r):
         return await _refused(r)

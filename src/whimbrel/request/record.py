@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from whimbrel.http.headers import Headers
 from whimbrel.records import dataclass, field
-from whimbrel.request.body import Part, RequestBody, Stream
+from whimbrel.request.body import Part, RequestBody, Stream, drop_stream
 from whimbrel.request.files import FileView
 from whimbrel.request.log import DEFAULT_LEVEL, LEVELS, LogLine
 
@@ -102,7 +102,7 @@ class Request:
         self.mtime: int | None = None        # last modification, microseconds since the epoch
         self.no_cache = self.no_local_copy = False
         self.body: list[Part] = []           # what the handler wrote
-        self.stream: Stream | None = None    # or what it goes on writing
+        self.stream: Stream | None = None    # what it goes on writing; `body`, if any, comes behind it
         self.chunked = False
         self.remade: Callable[[], bytes] | None = None  # where only the body of the answer changes: what makes it anew, b"" if it can't
         self.output_filters: list[Any] = []
@@ -187,9 +187,7 @@ class Request:
     def drop_stream(self) -> None:
         """Nobody will read what the handler goes on writing; a stream with a ``drop`` method is told."""
         stream, self.stream = self.stream, None
-        drop = getattr(stream, "drop", None)
-        if drop is not None:
-            drop()
+        drop_stream(stream)
 
     def among(self, addresses: Container[str]) -> bool:
         """Whether the client's address, as mod_remoteip may have corrected it, is one of *addresses*: an object that stays the same.

@@ -6,6 +6,7 @@ from whimbrel.config.core import CoreServer
 from whimbrel.http.target import split_url
 from whimbrel.http.url import escape_uri
 from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, Answer
+from whimbrel.request.body import Joined, Stream
 from whimbrel.request.files import is_folder
 from whimbrel.request.process import invoke_handler, process, run_phase
 from whimbrel.request.record import Request
@@ -177,13 +178,27 @@ async def run_sub(sub: Request) -> Answer:
         last = last.next
     if answer in (OK, DONE):
         await filtered(last)
-    if main is not None:
+    if main is None:
+        return answer
+    if last.stream is None:
+        main.body.extend(last.body)
+    else:
+        append_stream(main, last.stream)
         main.body.extend(last.body)
     return answer
 
 
+def append_stream(r: Request, stream: Stream) -> None:
+    """Add *stream* behind everything that the body of *r* has."""
+    before = [] if r.stream is None else [r.stream]
+    r.stream = Joined([*before, *r.body, stream])
+    r.body.clear()
+
+
 async def filtered(r: Request) -> None:
     """Let the output filters of *r* work on its answer, those that wait too."""
+    if r.stream is not None and r.body:
+        r.stream, r.body = Joined([r.stream, *r.body]), []
     for change in r.output_filters:
         waiting = change(r)
         if waiting is not None:

@@ -30,7 +30,7 @@ LATER: Final[dict[str, str]] = {
     "modules.mod_auth_basic": "hashlib",
     "modules.mod_cgi": ".modules.cgi_script",
     "modules.mod_cgid": ".modules.cgi_script",
-    "modules.mod_include": ".modules.mod_include.document .modules.mod_include.page .modules.core.handler",
+    "modules.mod_include": ".modules.mod_include.document .modules.mod_include.page .modules.mod_include.reading .modules.core.handler",
     "modules.mod_include.including": ".modules.cgi_program .modules.mod_cgid",
     "modules.mod_include.page": ".modules.mod_include.elements",
     "modules.mod_mime": ".modules.core.filters",

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import uvloop
 
+from whimbrel.request.body import Aborted
 from whimbrel.server import privileges, words
 from whimbrel.server.generation import Generation
 from whimbrel.server.proxy_header import first_protocol
@@ -216,7 +217,9 @@ class Worker:
                 "worker": worker, "idle": idle, "waiting": "G" if service.draining else "_"}
 
     def _report(self, problem: BaseException) -> None:
-        """A fault of the server's own: one line of the log."""
+        """Log a fault of the server's own with its traceback; the log has a line about an aborted body already."""
+        if isinstance(problem, Aborted):
+            return
         text = "".join(traceback.format_exception(problem))
         self.generation.log("crit", text.rstrip("\n"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,67 @@ def test_script_log(tmp_path: Path) -> None:
     assert rest[0] == f"%% 500 {tmp_path}/htdocs/bad.cgi"
     assert rest[1:5] == ["%request", "Host: localhost", "Connection: close", "Content-Length: 6"]
     assert rest[5:] == ["", "abcd", "%response", "no header", "%stdout", "more", ""]
+
+
+FLOOD = """#!/bin/sh
+printf '{head}'
+exec head -c 300000000 /dev/zero
+"""
+
+
+@pytest.mark.parametrize(("head", "method", "fields", "status"), [
+    (r"Content-Type: text/plain\n\n", "HEAD", (), 200), (r'ETag: "q"\n\n', "GET", ('If-None-Match: "q"',), 304),
+    ("", "GET", (), 500), (r"no colon\n", "GET", (), 500), (r"Location: /plain.txt\n\n", "GET", (), 200),
+    (r"Location: http://a.test/\n\n", "GET", (), 302),
+])
+def test_output_that_is_not_sent_is_thrown_away(head: str, method: str, fields: tuple[str, ...], status: int, tmp_path: Path) -> None:
+    """300 MB are read, as httpd reads them, and take no memory; the script log gets the beginning."""
+    serving = site(tmp_path, {"a.cgi": FLOOD.format(head=head), "plain.txt": "PLAIN\n"}, "ScriptLog logs/script\n")
+    tracemalloc.start()
+    try:
+        reply = ask(serving, "/a.cgi", *fields, method=method)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert reply.status == status
+    assert peak < 4 << 20
+    assert not (tmp_path / "logs/script").exists() or (tmp_path / "logs/script").stat().st_size < 70_000
+
+
+def test_a_not_modified_script_with_a_large_body(tmp_path: Path) -> None:
+    """httpd answers as soon as the script has written all of it."""
+    large = "#!/bin/sh\nprintf 'ETag: \"q\"\\n\\n'\nhead -c 300000 /dev/zero\n"
+    begin = time.monotonic()
+    assert ask(site(tmp_path, {"a.cgi": large}), "/a.cgi", 'If-None-Match: "q"').status == 304
+    assert time.monotonic() - begin < 10
+
+
+def test_a_line_without_end(tmp_path: Path) -> None:
+    """No line of a head may be longer than 8190 bytes: httpd 2.4.71 takes that for the end of the output."""
+    long = "#!/bin/sh\nhead -c 9000 /dev/zero | tr '\\0' x\nprintf '\\nContent-Type: text/plain\\n\\nx'\n"
+    serving = site(tmp_path, {"a.cgi": long})
+    assert ask(serving, "/a.cgi").status == 500
+    assert "End of script output before headers: a.cgi" in log(serving)
+
+
+def test_an_endless_head(tmp_path: Path) -> None:
+    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nexec yes 'X-Name: value'\n"}, "TimeOut 1\n")
+    assert ask(serving, "/a.cgi").status == 500
+    assert "the head of script 'a.cgi' is longer than 131072 bytes" in log(serving)
+
+
+def test_a_timeout_has_httpds_lines(tmp_path: Path) -> None:
+    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nx'\nsleep 5\n"}, "TimeOut 1\n")
+    assert ask(serving, "/a.cgi").status == 200
+    assert "AH01220: Timeout waiting for output from CGI script" in log(serving)
+    assert "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: ap_content_length_filter: " in log(serving)
+
+
+def test_many_complaints_are_not_remembered(tmp_path: Path) -> None:
+    """Each is logged; the request keeps no more than it may repeat."""
+    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nyes complaint | head -n 5000 >&2\nprintf 'Content-Type: text/plain\\n\\nx'\n"})
+    seen: list[int] = []
+    finished = serving.finished
+    serving.finished = lambda r, *rest: (seen.append(len(r.log_lines)), finished(r, *rest))[1]  # type: ignore[method-assign]
+    assert body(ask(serving, "/a.cgi")) == "x"
+    assert (log(serving).count("AH01215"), seen) == (5000, [256])

@@ -40,6 +40,7 @@ CORE = Module(
         Hook(INSERT_FILTER, later(f"{_HERE}.filters", "make_insert_filters"), Order.MIDDLE),
         Hook(HANDLER, later(f"{_HERE}.protocols", "make_upgrade"), Order.REALLY_FIRST),
         Hook(MAP_TO_STORAGE, later(f"{_HERE}.protocols", "make_upgrade_star"), Order.REALLY_FIRST),
+        Hook(HANDLER, later(f"{_HERE}.handler", "make_guard"), Order.REALLY_FIRST),
         Hook(HANDLER, later(f"{_HERE}.handler", "make_default_handler"), Order.REALLY_LAST),
     ),
     providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),

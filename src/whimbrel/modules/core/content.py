@@ -6,12 +6,14 @@ Manual: mod/core.html#sethandler and neighbours.
 from __future__ import annotations
 
 from whimbrel.config.core import CoreFolder
+from whimbrel.config.execute import state_of
+from whimbrel.config.handlers import note_handler
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.core.log import allows
-from whimbrel.modules.setters import Setter, not_in_limit22, own, set_flag, set_lower
+from whimbrel.modules.setters import Setter, not_in_limit22, own, set_flag
 from whimbrel.request.expressions import read_string
 
 
@@ -27,9 +29,16 @@ def set_default_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
         cmd.warn(f"Ignoring deprecated use of DefaultType in line {cmd.place.line} of {cmd.place.path}.", code="AH00117")
 
 
+def set_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    """ForceType, in lower case."""
+    note_handler(state_of(cmd), words[0], is_type=True)
+    conf.forced_type = words[0].lower()
+
+
 def set_handler(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     """SetHandler: a name (lower case), or in 2.4 an expression, told by ``expr=`` or ``%{``."""
     word = words[0]
+    note_handler(state_of(cmd), word.removeprefix("expr=") if cmd.dialect.expressions else word)
     if not cmd.dialect.expressions:
         conf.handler, conf.handler_expr = word.lower(), None
         return
@@ -79,7 +88,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
               help="the default media type for otherwise untyped files (DEPRECATED)"),
     Directive(name="DefaultType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_default_type, versions=Versions.V22,
               help="the default MIME type for untypable files"),
-    Directive(name="ForceType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_lower("forced_type"),
+    Directive(name="ForceType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_type,
               help="a mime type that overrides other configured type"),
     Directive(name="SetHandler", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_handler,
               help="a handler name that overrides any other configured handler"),

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from functools import cache
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.catalogue.handlers import handler_table
+from whimbrel.catalogue.load import catalogue
 from whimbrel.config.core import ETAG_DIGEST, CoreFolder, CoreServer
+from whimbrel.config.handlers import version_text
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.conditional import CONDITIONS, Condition, meets_conditions
 from whimbrel.http.dates import format_http
@@ -143,16 +147,42 @@ def _expanded(template: Template, r: Request) -> str | None:
 
 
 # handler ------------------------------------------------------------------------------------------------------------------------------------------
-# Handlers of modules that must never let a file through as it is: where such a module is loaded and its handler did not take the request,
-# it has no behaviour here, and the file would be shown instead of run.
-_OF_MODULES: Final = {
-    "lua-script": ("lua_module",), "reflector": ("reflector_module",), "isapi-handler": ("isapi_module",),
-}
+class HandlerNames(frozenset[str]):
+    """Names of handlers, those that end in ``*`` standing for all that begin so."""
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        return frozenset.__contains__(self, name) or any(p[-1] == "*" and name.startswith(p[:-1]) for p in self)
+
+
+@cache
+def _lacking(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The handlers that Whimbrel lacks, with the identifiers of httpd's modules that implement each."""
+    from whimbrel.modules import ALL
+
+    built, known = frozenset(ALL), catalogue(version)
+    rows = ((name, map(known.module_of_file, files)) for name, files in handler_table(version).items() if built.isdisjoint(files))
+    found = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
+    return tuple((name, modules) for name, modules in found if modules)
+
+
+def make_guard(scope: Scope) -> Made | None:
+    """Refuse what a loaded module without behaviour would answer, so that no program is sent as text; None where no such module is loaded."""
+    lacking = _lacking(version_text(scope.dialect))
+    names = HandlerNames(name for name, modules in lacking if any(map(scope.loaded, modules)))
+    if not names:
+        return None
+
+    def guard(r: Request) -> Answer:
+        r.log("error", f"handler {r.handler} has no behaviour here, {r.filename} is not sent")
+        return 500
+
+    return Made(guard, Reads.HEAD, handlers=names)
 
 
 def make_default_handler(scope: Scope) -> Made:
     """Answers with the file, after the request body was read and thrown away."""
-    guarded = frozenset(name for name, modules in _OF_MODULES.items() if any(map(scope.loaded, modules)))
     missing = "error" if scope.dialect.missing_is_error else "info"
     limit = scope.folder(CoreFolder).limit_body
     if limit < 0:
@@ -161,9 +191,6 @@ def make_default_handler(scope: Scope) -> Made:
     style = _style(scope)
 
     def default_handler(r: Request) -> Answer | Awaitable[Answer]:
-        if r.handler in guarded and r.info is not None:
-            r.log("error", f"handler {r.handler} has no behaviour here, {r.filename} is not sent")
-            return 500
         r.allowed |= DELIVERED
         if r.body_in.length != 0 or r.body_in.failure is not None:
             return after_body(r)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-from functools import cmp_to_key
+from collections.abc import Callable
+from heapq import merge
+from operator import itemgetter
 from typing import Any
 
 from whimbrel.http.url import getparents
@@ -12,9 +13,13 @@ from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.request.files import is_file, is_folder
+from whimbrel.request.turns import Slices
 from whimbrel.wildcards import wildcards
 
 TITLE_BYTES = 8191
+_DIGITS_OR_CHAR = re.compile(r"([0-9]+)|([^ \t\n\v\f\r])")
+_KEY = itemgetter(0)
+RUN = 32  # entries that are sorted in one step
 
 
 @dataclass(slots=True)
@@ -150,82 +155,45 @@ def parent_entry(r: Any, conf: AutoindexSettings, options: Opt, alt: str) -> Ent
     return entry
 
 
-def names_of(folder: str) -> list[str] | None:
-    """The names in a folder, None where it can't be read."""
-    try:
-        return [name.decode("latin-1") for name in os.listdir(raw(folder))]
-    except OSError:
-        return None
-
-
 # Order ----------------------------------------------------------------------------------------------------------------------------------------------
-def in_order(entries: list[Entry], key: str, descending: bool, options: Opt) -> list[Entry]:
+async def in_order(entries: list[Entry], key: str, descending: bool, options: Opt, slices: Slices) -> list[Entry]:
     """The parent first, then (FoldersFirst) folders, then by *key* and by name."""
-    fold = bool(options & Opt.IGNORE_CASE)
-    by_version = bool(options & Opt.VERSION_SORT)
-
-    def compare(a: Entry, b: Entry) -> int:
-        if a.folder != b.folder:
-            return -1 if a.folder else 1
-        if descending:
-            a, b = b, a
-        x, y = _key(a, key), _key(b, key)
-        if x != y:
-            return -1 if x < y else 1
-        result = natural(a.name, b.name, fold) if by_version else 0
-        if not result and fold:
-            result = _sign(a.name.lower(), b.name.lower())
-        return result or _sign(a.name, b.name)
-
-    return [e for e in entries if e.parent] + sorted((e for e in entries if not e.parent), key=cmp_to_key(compare))
+    order = _order(key, options)
+    groups = ([e for e in entries if e.folder and not e.parent], [e for e in entries if not (e.folder or e.parent)])
+    out = [e for e in entries if e.parent]
+    for group in groups:
+        runs = []
+        for at in range(0, len(group), RUN):
+            runs.append(sorted([(order(e), e) for e in group[at:at + RUN]], key=_KEY, reverse=descending))
+            await slices.pause()
+        for _value, entry in runs[0] if len(runs) == 1 else merge(*runs, key=_KEY, reverse=descending):
+            out.append(entry)
+            await slices.pause()
+    return out
 
 
-def _key(entry: Entry, key: str) -> Any:
-    return {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)
+def _order(key: str, options: Opt) -> Callable[[Entry], Any]:
+    """The function that gives the key of an entry for sorting."""
+    fold, by_version = bool(options & Opt.IGNORE_CASE), bool(options & Opt.VERSION_SORT)
+
+    def order(entry: Entry) -> tuple[Any, ...]:
+        value = {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)
+        name = entry.name
+        return (value, natural(name, fold) if by_version else (), name.lower() if fold else "", name)
+
+    return order
 
 
-def _sign(a: str, b: str) -> int:
-    return (a > b) - (a < b)
+def natural(name: str, fold: bool) -> tuple[tuple[int, int, str], ...]:
+    """The key under which *name* sorts by version (apr_strnatcmp): blanks do not count, other bytes are signed, runs of digits are numbers.
 
-
-def natural(a: str, b: str, fold: bool) -> int:
-    """Compare with runs of digits as numbers (apr_strnatcmp): runs with a leading zero digit by digit, other bytes as signed chars."""
-    i = j = 0
-    while True:
-        i, j = _past_blanks(a, i), _past_blanks(b, j)
-        x, y = a[i:i + 1], b[j:j + 1]
-        if x.isdigit() and y.isdigit():
-            result = _by_digits(a, i, b, j) if "0" in (x, y) else _by_value(a, i, b, j)
-            if result:
-                return result
-        if not x and not y:
-            return 0
-        p, q = _signed(x.upper() if fold else x), _signed(y.upper() if fold else y)
-        if p != q:
-            return -1 if p < q else 1
-        i, j = i + 1, j + 1
-
-
-def _past_blanks(text: str, at: int) -> int:
-    while text[at:at + 1] and text[at] in " \t\n\v\f\r":
-        at += 1
-    return at
-
-
-def _signed(char: str) -> int:
-    code = ord(char) if char else 0
-    return code - 256 if code > 127 else code
-
-
-def _run(text: str, at: int) -> str:
-    found = re.match("[0-9]*", text[at:])
-    return found[0] if found else ""
-
-
-def _by_digits(a: str, i: int, b: str, j: int) -> int:
-    return _sign(_run(a, i), _run(b, j))
-
-
-def _by_value(a: str, i: int, b: str, j: int) -> int:
-    x, y = _run(a, i), _run(b, j)
-    return (len(x) > len(y)) - (len(x) < len(y)) or _sign(x, y)
+    A run with a leading zero comes before all others, and sorts digit by digit.
+    """
+    key = []
+    for digits, char in _DIGITS_OR_CHAR.findall(name):
+        if digits:
+            key.append((48, 0 if digits[0] == "0" else len(digits), digits))
+        else:
+            code = ord(char.upper() if fold and char.isascii() else char)
+            key.append((code - 256 if code > 127 else code, 0, ""))
+    return (*key, (0, 0, ""))

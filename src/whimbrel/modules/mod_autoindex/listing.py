@@ -8,17 +8,20 @@ from whimbrel.config.core import OPT_INDEXES, CoreFolder
 from whimbrel.http.url import escape_html, escape_uri, unescape
 from whimbrel.modules.core.etag import make_etag
 from whimbrel.modules.core.handler import set_last_modified
-from whimbrel.modules.mod_autoindex.entries import in_order, make_entry, names_of, parent_entry
+from whimbrel.modules.mod_autoindex.entries import in_order, make_entry, parent_entry
 from whimbrel.modules.mod_autoindex.page import Look, columns, heading, plain_list, preamble, table
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Opt
-from whimbrel.octets import raw
+from whimbrel.octets import raw, text
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.files import is_file
+from whimbrel.request.turns import Slices, names_in
 from whimbrel.wildcards import wildcards
 
 FOLDER_HANDLER = "httpd/unix-directory"
 HTML = ("text/html", "application/xhtml+xml")
+MAX_CACHED_NAMES = 1000  # in a directory whose listing is cached; asking that many files anew costs as much as a slice of long work
+LINES = 32     # of a listing that are added to the body in one step
 BUFFER = 8192  # a longer page is sent before its length is known
 
 
@@ -121,19 +124,38 @@ def _refused(r: Any, new: bool) -> Answer:
     return 403
 
 
+async def _names(r: Any) -> list[bytes] | None:
+    """The names in the directory; None, which is logged, where it can't be read."""
+    try:
+        return await names_in(raw(r.filename), Slices(r.engine.turns))
+    except OSError:
+        r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
+        return None
+
+
 async def _list(r: Any, look: Look, names: list[str], pattern: str | None, types: tuple[str, ...]) -> None:
-    title = escape_html(r.uri)
+    slices, title = Slices(r.engine.turns), escape_html(r.uri)
     await write_head(r, look, title.rstrip("/") or "/")
     parent = parent_entry(r, look.conf, look.options, "PARENTDIR" if look.new else "DIR")
     entries = [] if parent is None else [parent]
     for name in names:
+        await slices.pause()
+        if r.files.outside and len(r.files.notes) > MAX_CACHED_NAMES:
+            r.files.notes.clear()  # nothing is cached under them
         if pattern is None or _matches(pattern, name):
             entry = await make_entry(r, name, look.conf, look.options, types)
             if entry is not None:
                 entries.append(entry)
-    entries = in_order(entries, look.key, look.descending, look.options)
-    shape = table if look.options & Opt.TABLE else columns if look.options & Opt.FANCY else None
-    r.write(plain_list(entries) if shape is None else shape(look, entries))
+    entries = await in_order(entries, look.key, look.descending, look.options, slices)
+    shape = table if look.options & Opt.TABLE else columns if look.options & Opt.FANCY else plain_list
+    lines = []
+    for line in shape(look, entries):
+        lines.append(line)
+        if len(lines) == LINES:
+            r.write("".join(lines))
+            lines.clear()
+            await slices.pause()
+    r.write("".join(lines))
     await write_tail(r, look)
     if sum(map(len, r.body)) > BUFFER:
         r.chunked = True
@@ -164,9 +186,8 @@ def make_handler(scope: Scope) -> Made:
         if not r.filename.endswith("/"):
             r.filename += "/"
         r.files.exact(r.filename)
-        names = names_of(r.filename)
+        names = await _names(r)
         if names is None:
-            r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
             return 403
         r.content_type = kind
         if conf.options & Opt.TRACK_MODIFIED:
@@ -174,7 +195,13 @@ def make_handler(scope: Scope) -> Made:
         if r.header_only:
             return OK
         look, pattern = read_query(conf, r.args, new)
-        await _list(r, look, names, pattern, types)
+        if len(names) <= MAX_CACHED_NAMES:
+            await _list(r, look, list(map(text, names)), pattern, types)
+            return OK
+        r.outside()
+        names.clear()  # a request that waits holds no memory
+        async with r.engine.turns.large:
+            await _list(r, look, list(map(text, await _names(r) or ())), pattern, types)
         return OK
 
     return Made(handle, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset((FOLDER_HANDLER,)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from whimbrel.http.url import escape_html, escape_path
 from whimbrel.modules.mod_autoindex.entries import Entry, special
@@ -99,10 +100,12 @@ def _anchor(entry: Entry) -> tuple[str, str]:
     return escape_html(escape_path(entry.name)), "Parent Directory" if entry.parent else entry.name
 
 
-def plain_list(entries: list[Entry]) -> str:
+def plain_list(_look: Look, entries: list[Entry]) -> Iterator[str]:
     """Without FancyIndexing."""
-    lines = (f'<li><a href="{address}"> {escape_html(name)}</a></li>\n' for address, name in map(_anchor, entries))
-    return "<ul>" + "".join(lines) + "</ul>\n"
+    yield "<ul>"
+    for address, name in map(_anchor, entries):
+        yield f'<li><a href="{address}"> {escape_html(name)}</a></li>\n'
+    yield "</ul>\n"
 
 
 def _link(look: Look, text: str, column: str) -> str:
@@ -130,7 +133,7 @@ def _icon(look: Look, entry: Entry, address: str, none: str) -> str:
 def _widths(look: Look, entries: list[Entry]) -> int:
     width = look.conf.name_width
     if width == FIT:
-        return max([NAME_WIDTH, *(len(_anchor(e)[1]) for e in entries)])
+        return max([NAME_WIDTH, *(len("Parent Directory" if e.parent else e.name) for e in entries)])
     return NAME_WIDTH if width is None else width
 
 
@@ -155,8 +158,8 @@ def _description(look: Look, entry: Entry) -> str:
     return shortened(entry.description, DESCRIPTION_WIDTH if given is None else given, look.options, given is not None)
 
 
-def columns(look: Look, entries: list[Entry]) -> str:
-    """FancyIndexing without HTMLTable."""
+def columns(look: Look, entries: list[Entry]) -> Iterator[str]:
+    """FancyIndexing without HTMLTable, line by line."""
     options, width = look.options, _widths(look, entries)
     blank = special(look.conf.icons, "^^BLANKICON^^")
     out = ["<pre>"]
@@ -170,9 +173,10 @@ def columns(look: Look, entries: list[Entry]) -> str:
     if not options & Opt.SUPPRESS_DESCRIPTION:
         out.append(_link(look, "Description", "D"))
     rule = "\n" if options & Opt.SUPPRESS_RULES else f"<hr{look.end}"
-    out.append(rule)
-    out += [_line(look, entry, width) for entry in entries]
-    return "".join(out) + ("" if options & Opt.SUPPRESS_RULES else rule) + "</pre>\n"
+    yield "".join(out) + rule
+    for entry in entries:
+        yield _line(look, entry, width)
+    yield ("" if options & Opt.SUPPRESS_RULES else rule) + "</pre>\n"
 
 
 def _line(look: Look, entry: Entry, width: int) -> str:
@@ -189,8 +193,8 @@ def _line(look: Look, entry: Entry, width: int) -> str:
     return out + "\n"
 
 
-def table(look: Look, entries: list[Entry]) -> str:
-    """HTMLTable."""
+def table(look: Look, entries: list[Entry]) -> Iterator[str]:
+    """HTMLTable, row by row."""
     options, width = look.options, _widths(look, entries)
     cells = []
     if not options & Opt.SUPPRESS_ICON:
@@ -202,7 +206,10 @@ def table(look: Look, entries: list[Entry]) -> str:
     lead = "   " if look.new else ""
     rule = "" if options & Opt.SUPPRESS_RULES else f'{lead}<tr><th colspan="{len(cells)}"><hr{look.end}</th></tr>\n'
     head = f"  <table>\n   <tr>{''.join(cells)}</tr>\n" if look.new else f"<table><tr>{''.join(cells)}</tr>"
-    return head + rule + "".join(_row(look, entry, width) for entry in entries) + rule + "</table>\n"
+    yield head + rule
+    for entry in entries:
+        yield _row(look, entry, width)
+    yield rule + "</table>\n"
 
 
 def _row(look: Look, entry: Entry, width: int) -> str:

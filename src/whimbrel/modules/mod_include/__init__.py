@@ -17,8 +17,9 @@ from whimbrel.request.files import is_file
 if TYPE_CHECKING:
     from whimbrel.modules.mod_include.document import Piece
 
-MOST_KEPT: Final = 256
-LONGEST_KEPT: Final = 1 << 20
+MAX_CACHED: Final = 256             # documents
+MAX_CACHED_BYTES: Final = 4 << 20   # of all documents that are cached
+MAX_IN_MEMORY: Final = 256 * 1024   # bytes of a document that is read at once, and cached; a longer one is read in pieces
 _PIECES: Final = "include documents"
 
 
@@ -41,19 +42,25 @@ class Includes:
             text = f"mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: {r.uri}"
             r.log("warn", text, code="AH01374", module="include")
             return
-        from whimbrel.modules.mod_include.document import Element
         from whimbrel.modules.mod_include.page import Page  # costs time that -t has no use for
-        from whimbrel.request.body import whole
+        from whimbrel.modules.mod_include.reading import Document, PageStream
+        from whimbrel.request.body import Joined
 
         conf = r.conf(IncludeFolder)
         self._head(r, conf)
-        stream, r.stream = r.stream, None
-        found = pieces_of(r, await whole(r.body, stream))
+        source: Any = Joined(r.body if r.stream is None else [r.stream])
+        r.body, r.stream = [], None
+        document = Document(source, r.server_conf(IncludeServer))
         page = Page(r, conf)
         await page.set_up()
-        if any(isinstance(piece, Element) for piece in found):
+        first, ended = await document.beginning(MAX_IN_MEMORY)
+        page.take(pieces_of(r, first) if ended else document.pieces_of(first), None if ended else document)
+        if page.has_elements:
             r.chunked = True
-        r.body = await page.make(found)
+        if await page.make():
+            r.body = page.out
+        else:
+            r.stream = PageStream(page, source)
 
     def _head(self, r: Any, conf: IncludeFolder) -> None:
         r.headers_out.unset("Content-Length")
@@ -67,18 +74,21 @@ class Includes:
 
 
 def pieces_of(r: Any, data: bytes) -> tuple[Piece, ...]:
-    """*data* taken apart; documents are kept under their content, so that nothing stale can be found."""
+    """*data* taken apart.
+
+    The cache has the bytes of a document as its key, so an entry is always valid; `MAX_CACHED` and `MAX_CACHED_BYTES` bound it, and it is emptied
+    when it is full.
+    """
     conf = r.server_conf(IncludeServer)
-    kept: dict[bytes, tuple[Piece, ...]] = r.engine.world.root(r.server).notes.setdefault(_PIECES, {})
-    found = kept.get(data)
+    cache: dict[bytes, tuple[Piece, ...]] = r.engine.world.root(r.server).notes.setdefault(_PIECES, {})
+    found = cache.get(data)
     if found is None:
         from whimbrel.modules.mod_include.document import pieces
 
         found = pieces(data, conf.start, conf.end)
-        if len(data) <= LONGEST_KEPT:
-            if len(kept) >= MOST_KEPT:
-                kept.clear()
-            kept[data] = found
+        if len(cache) >= MAX_CACHED or sum(map(len, cache)) + len(data) > MAX_CACHED_BYTES:
+            cache.clear()
+        cache[data] = found
     return found
 
 

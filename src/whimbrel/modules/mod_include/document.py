@@ -146,6 +146,11 @@ class Reader:
 
 def pieces(data: bytes, start: str, end: str) -> tuple[Piece, ...]:
     """*data* as text and elements between the tags *start* and *end*."""
+    return beginning(data, start, end, last=True)[0]
+
+
+def beginning(data: bytes, start: str, end: str, *, last: bool) -> tuple[tuple[Piece, ...], bytes]:
+    """`pieces`, and the rest that only a longer *data* can decide: a part of a start tag, an unfinished element; nothing of the *last* data."""
     tag, out, at = start.encode("latin-1"), list[Piece](), 0
     text = ""
     while (found := data.find(tag, at)) >= 0:
@@ -153,8 +158,17 @@ def pieces(data: bytes, start: str, end: str) -> tuple[Piece, ...]:
             out.append(data[at:found])
         text = text or data.decode("latin-1")
         reader = Reader(text, found + len(tag), end)
-        out.append(reader.element())
+        element = reader.element()
+        if not last and Fault.UNFINISHED in element.faults:
+            return tuple(out), data[found:]
+        out.append(element)
         at = reader.at
-    if at < len(data):
-        out.append(data[at:])
-    return tuple(out)
+    stop = len(data) if last else max(at, len(data) - _partial(data[at:], tag))
+    if at < stop:
+        out.append(data[at:stop])
+    return tuple(out), data[stop:]
+
+
+def _partial(data: bytes, tag: bytes) -> int:
+    """The number of bytes at the end of *data* that may begin a *tag*."""
+    return next((count for count in range(min(len(tag) - 1, len(data)), 0, -1) if data.endswith(tag[:count])), 0)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any, Final
 
 from whimbrel.http.url import escape_html, escape_uri, unescape_loose
 from whimbrel.modules.cgi_environment import environment, overlap
 from whimbrel.modules.mod_include.document import Element
-from whimbrel.modules.mod_include.page import NESTED, Page
+from whimbrel.modules.mod_include.page import MAX_GATHERED, NESTED, Page
 from whimbrel.modules.mod_include.texts import decode_entities, escape_shell
 from whimbrel.modules.mod_request import KeptBody
 from whimbrel.octets import raw, text
-from whimbrel.request.drive import give_way
 from whimbrel.request.files import is_file
 from whimbrel.request.redirect import log_nested
 
@@ -21,8 +21,6 @@ _ABOVE: Final = "(20023)The given path was above the root path"
 
 # Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
 MOST_DOCUMENTS: Final = 4096
-MOST_BYTES: Final = 64 << 20
-_TURN: Final = 64  # documents between which others have their turn
 
 
 def inside(path: str) -> bool:
@@ -110,7 +108,7 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     failure = f'unable to include "{value}" {where}'
     if name == "file" and not inside(target):
         return f'unable to include file "{value}" {where}'
-    if await _too_many(r):
+    if _too_many(r):
         return failure if old else f"{failure}, subrequest setup returned 500"
     if name == "file":
         sub = await r.engine.lookup_file(r, _normal(target))
@@ -127,13 +125,11 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     return None
 
 
-async def _too_many(r: Any) -> bool:
+def _too_many(r: Any) -> bool:
     """Whether one more document would be too much for one answer; logged like documents that are nested too deep."""
     view = r.files
     view.nested += 1
-    if view.nested % _TURN == 0:
-        await give_way()
-    if view.nested <= MOST_DOCUMENTS and view.nested_bytes <= MOST_BYTES:
+    if view.nested <= MOST_DOCUMENTS:
         return False
     log_nested(r)
     return True
@@ -141,12 +137,14 @@ async def _too_many(r: Any) -> bool:
 
 async def run(page: Page, sub: Any) -> int:
     """Run a sub-request; what it writes is added to the document.  0, or the status that it failed with."""
-    kept, page.r.body = page.r.body, page.out
+    r = page.r
+    body, stream = r.body, r.stream
+    r.body, r.stream = page.out, page.stream
     try:
-        answer: int = await page.r.engine.run_sub(sub)
+        answer: int = await r.engine.run_sub(sub)
     finally:
-        page.r.body = kept
-    page.r.files.nested_bytes += sum(len(part) for part in sub.body if isinstance(part, bytes))
+        page.stream = r.stream
+        r.body, r.stream = body, stream
     return answer if answer > 0 else 0
 
 
@@ -201,7 +199,7 @@ async def _script(page: Page, url: str) -> bool:
 async def _command(page: Page, command: str, module: str) -> None:
     """Run a command line with /bin/sh; what it writes is added to the document, what it complains of goes to the error log as it is."""
     from whimbrel.config.core import CoreFolder, CoreServer
-    from whimbrel.modules.cgi_program import Program, ProgramTimeout
+    from whimbrel.modules.cgi_program import Output, Program
     from whimbrel.modules.mod_cgid import complain
 
     r = page.r
@@ -216,15 +214,19 @@ async def _command(page: Page, command: str, module: str) -> None:
         page.log(f'execution failure for parameter "cmd" to tag exec in file {r.filename}', "AH01229", module=module)
         page.fail()
         return
+    program.end_input()
+    late = partial(page.log, f"Timeout waiting for output from CGI script {r.filename}", "AH01220", "warn", module)
+    output, size = Output(program, timeout, late), 0
     try:
-        program.end_input()
-        while data := await program.read(timeout):
+        async for data in output:
             page.out.append(data)
-        await program.complaints(timeout)
-    except ProgramTimeout:
-        page.log(f"Timeout waiting for output from CGI script {r.filename}", "AH01220", "warn", module)
-    finally:
+            size += len(data)
+            if size > MAX_GATHERED:
+                page.append_stream(output)
+                return
+    except BaseException:
         program.stop()
+        raise
 
 
 async def _shell_variables(page: Page) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pwd
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import OPT_INC_WITH_EXEC, CoreFolder
@@ -18,11 +19,16 @@ from whimbrel.modules.mod_include.settings import IncludeFolder
 from whimbrel.modules.mod_include.texts import escape_shell, formatted_time
 from whimbrel.modules.mod_include.variables import LATER, LAZY, Clock, Variables
 from whimbrel.octets import raw
+from whimbrel.request.body import Joined
 from whimbrel.request.drive import drive
+from whimbrel.request.turns import Slices
 
 if TYPE_CHECKING:
     from whimbrel.regex import Found, Regex
+    from whimbrel.request.body import Stream
 
+MAX_GATHERED: Final = 1 << 20  # bytes of a page that wait for its end
+FILE_COST: Final = 16 * 1024    # what an open file counts
 NESTED: Final = "include-document"  # the note of a sub-request whose document is a part of its parent's
 _VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)
 _FAULTS: Final = {
@@ -47,6 +53,10 @@ class Page:
         self.broken = False
         self.depth = 0
         self.out: list[Any] = []
+        self.stream: Stream | None = None  # what is written before `out`
+        self.has_elements = False
+        self._pieces: Iterator[Piece] = iter(())
+        self._document: Any = None
         self.found: Found | None = None  # the last match, its pattern and number of groups
         self.pattern, self.groups = "(null)", 0
 
@@ -54,6 +64,10 @@ class Page:
     def write(self, text: str) -> None:
         """Add text to the document."""
         self.out.append(raw(text))
+
+    def append_stream(self, stream: Stream) -> None:
+        """Add what *stream* gives to the document."""
+        self.stream, self.out = Joined([*self.ready(), stream]), []
 
     def fail(self) -> None:
         """Add the error message to the document."""
@@ -78,29 +92,59 @@ class Page:
         return not self.printing or not element.arguments
 
     # the walk ---------------------------------------------------------------------------------
-    async def make(self, pieces: tuple[Piece, ...]) -> list[Any]:
-        """The parts of the finished document."""
-        from whimbrel.modules.mod_include.elements import handler_of
+    def take(self, pieces: tuple[Piece, ...], document: Any = None) -> None:
+        """Begin with *pieces*; *document* has further ones."""
+        self._pieces, self._document = iter(pieces), document
+        self.has_elements = document is not None or Element in map(type, pieces)
 
-        for piece in pieces:
-            if isinstance(piece, bytes):
-                if self.printing:
-                    self.out.append(piece)
-            elif piece.faults:
-                self._faulty(piece)
-            else:
-                handler = handler_of(self, piece.name)
-                if handler is None:
-                    self.log(f'unknown directive "{piece.name}" in parsed doc {self.r.filename}', "AH01371")
+    def ready(self) -> list[Any]:
+        """Everything that was written so far; it is forgotten here."""
+        stream, parts = self.stream, self.out
+        self.stream, self.out = None, []
+        return parts if stream is None else [stream, *parts]
+
+    async def make(self) -> bool:
+        """Go on until the end, or until the parts that are written need a stream; True at the end."""
+        size, slices = 0, Slices(self.r.engine.turns)
+        while True:
+            for piece in self._pieces:
+                if isinstance(piece, bytes):
                     if self.printing:
-                        self.fail()
-                else:
-                    waiting = handler(self, piece)
-                    if waiting is not None:
-                        await waiting
+                        self.out.append(piece)
+                        size += len(piece)
+                    continue
+                before = len(self.out)
+                await self._execute(piece)
+                await slices.pause()
+                for part in self.out[before:]:
+                    size += len(part) if isinstance(part, bytes) else FILE_COST
+                if self.stream is not None or size > MAX_GATHERED:
+                    return False
+            more = None if self._document is None else await self._document.more()
+            if more is None:
+                break
+            self._pieces = iter(more)
+            if size > MAX_GATHERED:
+                return False
         if not self.printing:
             self.log(f"missing closing endif directive in parsed document {self.r.filename}", "AH01373", "warn")
-        return self.out
+        return True
+
+    async def _execute(self, element: Element) -> None:
+        from whimbrel.modules.mod_include.elements import handler_of
+
+        if element.faults:
+            self._faulty(element)
+            return
+        handler = handler_of(self, element.name)
+        if handler is None:
+            self.log(f'unknown directive "{element.name}" in parsed doc {self.r.filename}', "AH01371")
+            if self.printing:
+                self.fail()
+        else:
+            waiting = handler(self, element)
+            if waiting is not None:
+                await waiting
 
     def _faulty(self, element: Element) -> None:
         for fault in element.faults:

@@ -27,6 +27,7 @@ from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER, Answer
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import is_file
+from whimbrel.request.turns import Slices
 
 NONE = 1
 _GET, _PUT, _POST, _OPTIONS = 0, 1, 2, 5
@@ -92,13 +93,14 @@ def _fits(asked: str, notes: dict[str, str]) -> bool:
 async def _read_folder(r: Any, n: Negotiation) -> Answer:
     """The files whose names go on where the request's name ends; OK, or the status to fail with."""
     folder, _, asked = r.filename.rpartition("/")
+    slices = Slices(r.engine.turns)
     try:
-        with os.scandir(raw(folder or "/")) as found:
-            names = sorted(text(e.name) for e in found if e.name.startswith(raw(asked + ".")) and not e.is_dir(follow_symlinks=False))
+        names = await _names(folder or "/", raw(asked + "."), slices)
     except OSError:
         r.log("error", f"cannot read directory for multi: {folder}/", code="AH00686", module="negotiation")
         return 403
     for name in names:
+        await slices.pause()
         sub = await r.engine.lookup_entry(r, name)
         if not is_file(sub.info):
             continue
@@ -121,6 +123,19 @@ async def _read_folder(r: Any, n: Negotiation) -> Answer:
     _validate_list(r, r, r.files.stat(folder or "/"))
     n.variants.sort(key=lambda v: (-v.source_quality, v.name))
     return OK
+
+
+async def _names(folder: str, beginning: bytes, slices: Slices) -> list[str]:
+    """The names in *folder* that have this beginning and are no directories, in order; raises OSError."""
+    names, count = [], 0
+    with os.scandir(raw(folder)) as entries:
+        for one in entries:
+            count += 1
+            if not count & 63:
+                await slices.pause()
+            if one.name.startswith(beginning) and not one.is_dir(follow_symlinks=False):
+                names.append(text(one.name))
+    return sorted(names)
 
 
 def _read_map(r: Any, source: Any, n: Negotiation) -> Answer:

@@ -6,6 +6,8 @@ import os
 import re
 from typing import Any, Final
 
+from whimbrel.config.execute import state_of
+from whimbrel.config.handlers import note_handler
 from whimbrel.directives.command import Command
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
@@ -127,6 +129,9 @@ def add_rule(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
         escapes=draft.escapes, keeps=draft.keeps, forced_type=draft.forced_type, forced_handler=draft.forced_handler,
         env=tuple(draft.env), cookies=tuple(draft.cookies), conds=given(record.pending, ()), place=cmd.place,
     )
+    for name, is_type in ((rule.forced_handler, False), (rule.forced_type, True)):
+        if name:
+            note_handler(state_of(cmd), name, is_type=is_type)
     record.pending = ()
     record.rules = (*given(record.rules, ()), rule)
 
