@@ -28,7 +28,10 @@ def test_what_is_not_proven_has_no_bound(pattern: str) -> None:
     assert search_cost(pattern, FLAGS) is None
 
 
-@pytest.mark.parametrize(("pattern", "anchored"), [("^a", True), ("(?:^a|^b)", True), ("(^a|b)", False), ("a^", False), ("(?:(^a))", True), ("", False)])
+@pytest.mark.parametrize(("pattern", "anchored"), [
+    ("^a", True), ("(?:^a|^b)", True), ("(^a|b)", False), ("a^", False), ("(?:(^a))", True),
+    ("", False),
+])
 def test_an_anchor_is_found(pattern: str, anchored: bool) -> None:
     bound = search_cost(pattern, FLAGS)
     assert bound is not None and bound[1] is anchored

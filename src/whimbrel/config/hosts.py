@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Address, Server
+from whimbrel.numbers import lower
 from whimbrel.records import dataclass, field
 
 ANY, DEFAULT = "*", "_default_"
@@ -59,7 +60,7 @@ class Candidates:
 
     def by_name(self, host: str) -> Server | None:
         """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
-        host = host.lower()
+        host = lower(host)
         if self._wild:
             rank = self._ranks.get(host, 1 << 60)
             for order, matches, server in self._wild:
@@ -84,12 +85,12 @@ class Candidates:
 
 def _lower(name: str) -> str:
     """*name* in lower case; most are, and take no more room."""
-    return name if name.islower() else name.lower()
+    return name if name.islower() else lower(name)
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
     """ap_strcasecmp_match on lower-case text: ``*`` and ``?`` match anything."""
-    text = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in pattern.lower())
+    text = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in lower(pattern))
     compiled = re.compile(text, re.DOTALL)
     return lambda host: compiled.fullmatch(host) is not None
 

@@ -19,6 +19,7 @@ from whimbrel.http.host import check_host, construct_host
 from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
 from whimbrel.http.request_line import RequestLine, parse_request_line
 from whimbrel.http.target import Target
+from whimbrel.numbers import LONG_MAX, decimal
 from whimbrel.records import dataclass
 
 __all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "compose", "read_head"]
@@ -225,8 +226,8 @@ def content_length(text: str, *, signed: bool = False) -> int | None:
     pattern = r"\+?[0-9]+|-0+" if signed else r"[0-9]+"
     if re.fullmatch(pattern, text, re.ASCII) is None:
         return None
-    value = int(text)
-    return value if value < 1 << 63 else None
+    value = decimal(text.lstrip("+-"))
+    return value if value <= LONG_MAX else None
 
 
 def is_chunked(coding: str) -> bool:

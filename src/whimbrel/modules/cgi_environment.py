@@ -13,6 +13,7 @@ from typing import Any, Final
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.client_names import NAME_NOTE, client_address
+from whimbrel.numbers import is_alphanumeric, is_digits, upper
 from whimbrel.octets import from_system, raw
 from whimbrel.request import identity
 
@@ -57,9 +58,9 @@ def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
     if getattr(env, "folded", False):
         env.update(over)
         return
-    spelled = {name.upper(): name for name in env}
+    spelled = {upper(name): name for name in env}
     for name, value in over.items():
-        env[spelled.setdefault(name.upper(), name)] = value
+        env[spelled.setdefault(upper(name), name)] = value
 
 
 def environment(r: Any) -> dict[bytes, bytes]:
@@ -84,8 +85,8 @@ def path_info_start(uri: str, path_info: str) -> int:
 
 
 def _shell_name(name: str) -> str:
-    fit = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
-    return "_" + fit[1:] if fit[:1].isdigit() else fit
+    fit = "".join(c if is_alphanumeric(c) or c == "_" else "_" for c in name)
+    return "_" + fit[1:] if is_digits(fit[:1]) else fit
 
 
 def _system(r: Any, name: str) -> str | None:
@@ -111,14 +112,14 @@ def _header_vars(r: Any) -> dict[str, str]:
         elif low == "proxy" or (low in ("authorization", "proxy-authorization") and not with_credentials):
             continue
         elif underscores:
-            out["HTTP_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name.upper())] = value
-        elif low.isascii() and low.replace("-", "").isalnum():
-            out["HTTP_" + name.upper().replace("-", "_")] = value
+            out["HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))] = value
+        elif is_alphanumeric(low.replace("-", "")):
+            out["HTTP_" + upper(name).replace("-", "_")] = value
     return out
 
 
 def _system_vars(r: Any) -> dict[str, str]:
-    own = None if r.plan.dialect.underscore_headers else next((v for n, v in r.env.items() if n.upper() == "PATH"), None)
+    own = None if r.plan.dialect.underscore_headers else next((v for n, v in r.env.items() if upper(n) == "PATH"), None)
     path = own if own is not None else _system(r, "PATH")
     out = {"PATH": DEFAULT_PATH if path is None else path}
     library = _system(r, "LD_LIBRARY_PATH")
@@ -159,7 +160,7 @@ def _client_vars(r: Any) -> dict[str, str]:
     if r.user is not None:
         out["REMOTE_USER"] = r.user
     elif r.prev is not None:
-        before: str | None = next((v for n, v in r.env.items() if n.upper() == "REDIRECT_REMOTE_USER"), None)
+        before: str | None = next((v for n, v in r.env.items() if upper(n) == "REDIRECT_REMOTE_USER"), None)
         if before is not None:
             out["REMOTE_USER"] = before
     if r.auth_type is not None:

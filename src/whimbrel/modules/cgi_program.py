@@ -15,6 +15,8 @@ import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from whimbrel.numbers import decimal, is_digits
+
 PIECE: Final = 65536
 PATIENCE: Final = 3.0  # seconds between SIGTERM and SIGKILL
 LONGEST_COMPLAINT: Final = 8190
@@ -184,4 +186,4 @@ def _limiter(limits: Mapping[str, tuple[str, str]]) -> Callable[[], None]:
 
 
 def _number(word: str, most: int) -> int:
-    return most if word == "max" or not word.isdigit() else int(word)
+    return most if word == "max" or not is_digits(word) else decimal(word)

@@ -27,7 +27,6 @@ MAX_FIELDS: Final = 32                # fields that one request line's answers m
 MAX_SETS: Final = 64                  # different sets of such fields
 MAX_LISTS: Final = 64                 # lists of addresses, and sets of values of one field; who depends on more depends on all of it
 NOTHING: Final = (None, None)
-SETTLED: Final = 1_000_000_000  # nanoseconds: a file changed within the last second may change again unseen
 
 
 class KeptAnswers:
@@ -262,4 +261,4 @@ def _keepable(r: Request, answer: Answer) -> bool:
         return False
     if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
         return False  # the connection has had its number of requests: others have not
-    return r.time * 1e9 - r.files.newest > SETTLED and not moves_unseen(r, answer.after)
+    return r.files.is_settled(r.time) and not moves_unseen(r, answer.after)

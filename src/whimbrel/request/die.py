@@ -6,6 +6,7 @@ from typing import Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.http.error_page import Page, alike, error_page
+from whimbrel.numbers import is_alphanumeric
 from whimbrel.octets import raw
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DONE, OK, Answer
@@ -65,7 +66,7 @@ async def _redirected(r: Request, first: Request, document: str) -> Answer:
 def is_url(text: str) -> bool:
     """Whether *text* begins with a scheme and a colon (ap_is_url)."""
     scheme, colon, _ = text.partition(":")
-    return bool(colon) and bool(scheme) and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
+    return bool(colon) and bool(scheme) and is_alphanumeric(scheme.replace("+", "").replace("-", "").replace(".", ""))
 
 
 def error_document(r: Request, status: int) -> str | None:

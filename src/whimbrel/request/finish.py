@@ -9,6 +9,7 @@ from typing import Final
 from whimbrel.http.headers import Pair
 from whimbrel.http.response import bad_header
 from whimbrel.http.status import DROPPING, status_line
+from whimbrel.numbers import BLANKS, lower, split, strip
 from whimbrel.octets import raw
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
@@ -170,7 +171,7 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     """
     server, out = r.plan.server_core, r.headers_out
     asked = "" if plain else r.headers_in.get("Connection", "") or ""
-    tokens = [t.strip().lower() for t in asked.split(",")] if asked else ()
+    tokens = [lower(strip(t)) for t in asked.split(",")] if asked else ()
     asked_to_close = "close" in tokens
     entries = out.entries()
     wimpy = "connection" in entries and _has_token(out.get("Connection"), "close")
@@ -224,14 +225,14 @@ def _vary(r: Request) -> None:
     """One Vary field that names each header once."""
     names: dict[str, str] = {}
     for value in r.headers_out.get_all("Vary"):
-        for name in value.replace(",", " ").split():
+        for name in split(value.replace(",", " ")):
             names.setdefault(name.lower(), name)
     if names:
         r.headers_out.set("Vary", ",".join(names.values()))
 
 
 def _has_token(value: str | None, token: str) -> bool:
-    return value is not None and token in (t.strip().lower() for t in value.split(","))
+    return value is not None and token in (lower(strip(t)) for t in value.split(","))
 
 
 def _entity_fields(r: Request, bodiless: bool) -> None:
@@ -269,8 +270,8 @@ def content_type(r: Request) -> str | None:
     charset = r.plan.core.add_default_charset
     if charset and "suppress-error-charset" not in r.env:
         media, semicolon, parameters = kind.partition(";")
-        if media.strip().lower() in ("text/plain", "text/html") and "charset=" not in parameters.lower():
-            kind = f"{media.rstrip()}{semicolon}{parameters}; charset={charset}" if semicolon else f"{media}; charset={charset}"
+        if lower(strip(media)) in ("text/plain", "text/html") and "charset=" not in parameters.lower():
+            kind = f"{media.rstrip(BLANKS)}{semicolon}{parameters}; charset={charset}" if semicolon else f"{media}; charset={charset}"
     return kind
 
 

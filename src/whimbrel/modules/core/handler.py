@@ -23,7 +23,7 @@ from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.body import FilePart
 from whimbrel.request.expressions import Template
-from whimbrel.request.files import KIND, LARGEST_CONTENT, Content
+from whimbrel.request.files import KIND, LARGEST_CONTENT, Content, stamp_of
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -251,7 +251,7 @@ def _send(r: Request) -> Answer:
         r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132", cause=cause)
         return 403
     info = os.fstat(handle)
-    if r.info is None or (info.st_mtime_ns, info.st_size, info.st_ino) != (r.info.st_mtime_ns, r.info.st_size, r.info.st_ino):
+    if r.info is None or stamp_of(info) != stamp_of(r.info):
         r.outside()
     r.info = info
     part = FilePart(handle, 0, info.st_size, r.filename or "")
@@ -274,7 +274,7 @@ def _send(r: Request) -> Answer:
 
 def _remember(r: Request, info: os.stat_result, data: bytes) -> None:
     """Keep the bytes of a small file that is whole."""
-    if len(data) == info.st_size and S_ISREG(info.st_mode):
+    if len(data) == info.st_size and S_ISREG(info.st_mode) and r.files.is_settled(r.time):
         r.engine.contents.put(r.filename or "", info, data, r.time)
 
 

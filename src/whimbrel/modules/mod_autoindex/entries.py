@@ -9,6 +9,7 @@ from typing import Any
 
 from whimbrel.http.url import getparents
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
+from whimbrel.numbers import is_digits, lower, strip, upper
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.request.files import is_file, is_folder
@@ -45,7 +46,7 @@ def is_ignored(conf: AutoindexSettings, path: str) -> bool:
     fold = bool(conf.options & Opt.IGNORE_CASE)
     for pattern, below in conf.ignored:
         last = pattern.rpartition("/")[2]
-        if simple_match(path, below) and simple_match(name.lower() if fold else name, last.lower() if fold else last):
+        if simple_match(path, below) and simple_match(lower(name) if fold else name, lower(last) if fold else last):
             return True
     return False
 
@@ -61,9 +62,9 @@ def find_item(items: list[Item], path: str, kind: str | None, encoding: str | No
                 return item.data
         elif not path_only:
             if encoding is None:
-                if item.by == "type" and kind is not None and simple_match(kind.lower(), item.pattern.lower()):
+                if item.by == "type" and kind is not None and simple_match(lower(kind), lower(item.pattern)):
                     return item.data
-            elif item.by == "encoding" and simple_match(encoding.lower(), item.pattern.lower()):
+            elif item.by == "encoding" and simple_match(lower(encoding), lower(item.pattern)):
                 return item.data
     return None
 
@@ -98,7 +99,7 @@ def html_title(path: str) -> str | None:
 
 
 def _media(sub: Any) -> str | None:
-    return None if sub.content_type is None else sub.content_type.partition(";")[0].strip()
+    return None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
 
 
 def _shown(sub: Any, conf: AutoindexSettings) -> bool:
@@ -174,7 +175,7 @@ def in_order(entries: list[Entry], key: str, descending: bool, options: Opt) -> 
             return -1 if x < y else 1
         result = natural(a.name, b.name, fold) if by_version else 0
         if not result and fold:
-            result = _sign(a.name.lower(), b.name.lower())
+            result = _sign(lower(a.name), lower(b.name))
         return result or _sign(a.name, b.name)
 
     return [e for e in entries if e.parent] + sorted((e for e in entries if not e.parent), key=cmp_to_key(compare))
@@ -194,13 +195,13 @@ def natural(a: str, b: str, fold: bool) -> int:
     while True:
         i, j = _past_blanks(a, i), _past_blanks(b, j)
         x, y = a[i:i + 1], b[j:j + 1]
-        if x.isdigit() and y.isdigit():
+        if is_digits(x) and is_digits(y):
             result = _by_digits(a, i, b, j) if "0" in (x, y) else _by_value(a, i, b, j)
             if result:
                 return result
         if not x and not y:
             return 0
-        p, q = _signed(x.upper() if fold else x), _signed(y.upper() if fold else y)
+        p, q = _signed(upper(x) if fold else x), _signed(upper(y) if fold else y)
         if p != q:
             return -1 if p < q else 1
         i, j = i + 1, j + 1

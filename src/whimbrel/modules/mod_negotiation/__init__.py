@@ -92,6 +92,7 @@ def _fits(asked: str, notes: dict[str, str]) -> bool:
 async def _read_folder(r: Any, n: Negotiation) -> Answer:
     """The files whose names go on where the request's name ends; OK, or the status to fail with."""
     folder, _, asked = r.filename.rpartition("/")
+    listed = r.files.exact(folder or "/")
     try:
         with os.scandir(raw(folder or "/")) as found:
             names = sorted(text(e.name) for e in found if e.name.startswith(raw(asked + ".")) and not e.is_dir(follow_symlinks=False))
@@ -118,7 +119,7 @@ async def _read_folder(r: Any, n: Negotiation) -> Answer:
         words = f"Negotiation: discovered file(s) matching request: {r.filename} (None could be negotiated)."
         r.log("error", words, code="AH00687", module="negotiation")
         return 404
-    _validate_list(r, r, r.files.stat(folder or "/"))
+    _validate_list(r, r, listed)
     n.variants.sort(key=lambda v: (-v.source_quality, v.name))
     return OK
 
