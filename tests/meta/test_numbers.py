@@ -35,7 +35,8 @@ BOUNDED: Final = {
     "modules/mod_status/json_face.py": "a float of the form of the pattern", "server/privileges.py": "written by the administrator",
 }
 WORDS_OF_THE_CODE: Final = frozenset({"server/imports.py", "modules/mod_rewrite/flags.py", "expr/grammar.py", "expr/lexer.py"})  # constants
-KEYS: Final = {("modules/mod_include/variables.py", "upper"): "names of variables as keys of a table, compared and never sent; it is a hot path"}
+# Names of variables as keys of a table, or of ASCII only: on hot paths.
+KEYS: Final = {("modules/mod_include/variables.py", "upper"), ("modules/cgi_environment.py", "upper")}
 BYTES: Final = {("server/dump.py", "splitlines"), ("server/pidfile.py", "strip"), ("server/pidfile.py", "isdigit"), ("server/children.py", "splitlines"), ("server/children.py", "isdigit")}
 
 

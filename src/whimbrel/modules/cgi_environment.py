@@ -58,9 +58,9 @@ def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
     if getattr(env, "folded", False):
         env.update(over)
         return
-    spelled = {upper(name): name for name in env}
+    spelled = {name.upper(): name for name in env}
     for name, value in over.items():
-        env[spelled.setdefault(upper(name), name)] = value
+        env[spelled.setdefault(name.upper(), name)] = value
 
 
 def environment(r: Any) -> dict[bytes, bytes]:
@@ -114,12 +114,12 @@ def _header_vars(r: Any) -> dict[str, str]:
         elif underscores:
             out["HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))] = value
         elif is_alphanumeric(low.replace("-", "")):
-            out["HTTP_" + upper(name).replace("-", "_")] = value
+            out["HTTP_" + name.upper().replace("-", "_")] = value
     return out
 
 
 def _system_vars(r: Any) -> dict[str, str]:
-    own = None if r.plan.dialect.underscore_headers else next((v for n, v in r.env.items() if upper(n) == "PATH"), None)
+    own = None if r.plan.dialect.underscore_headers else next((v for n, v in r.env.items() if n.upper() == "PATH"), None)
     path = own if own is not None else _system(r, "PATH")
     out = {"PATH": DEFAULT_PATH if path is None else path}
     library = _system(r, "LD_LIBRARY_PATH")
@@ -160,7 +160,7 @@ def _client_vars(r: Any) -> dict[str, str]:
     if r.user is not None:
         out["REMOTE_USER"] = r.user
     elif r.prev is not None:
-        before: str | None = next((v for n, v in r.env.items() if upper(n) == "REDIRECT_REMOTE_USER"), None)
+        before: str | None = next((v for n, v in r.env.items() if n.upper() == "REDIRECT_REMOTE_USER"), None)
         if before is not None:
             out["REMOTE_USER"] = before
     if r.auth_type is not None:
