@@ -231,8 +231,8 @@ def content_length(text: str, *, signed: bool = False) -> int | None:
 
 
 def is_chunked(coding: str) -> bool:
-    """Whether the last transfer coding is ``chunked``; what stands before it is not looked at."""
-    return re.search(r"(?:\A|[\s,])chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
+    """Return True if the last transfer coding is ``chunked``, behind a comma and spaces or alone (ap_is_chunked)."""
+    return re.search(r"(?:\A|, *)chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
 
 
 def _refused(status: int, rules: HeadRules, *reasons: Reason, notes: str = "", additional: int = 0, hooks: bool = False) -> HeadError:

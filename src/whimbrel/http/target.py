@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.lazily import pattern
-from whimbrel.numbers import is_digits, strtol
+from whimbrel.numbers import strtol
 from whimbrel.records import dataclass
 
 _SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -72,7 +72,7 @@ def split_url(url: str) -> Target | None:
 def split_hostinfo(text: str) -> Target | None:
     """``host:port`` and nothing else; None for anything that is not that."""
     hostname, port_text = _host_and_port(text)
-    if not hostname or not port_text or not is_digits(port_text) or "/" in text:
+    if hostname is None or not port_text or _PORT.fullmatch(port_text) is None or "/" in text:
         return None
     return Target(hostname=hostname, port_text=port_text, port=strtol(port_text)[0] & 0xFFFF)
 

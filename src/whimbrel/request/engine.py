@@ -16,14 +16,13 @@ from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
-from whimbrel.http.status import DROPPING
 from whimbrel.registry.phases import DECLINED, DONE, OK
 from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
 from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.body import RequestBody, level_of
 from whimbrel.request.books import KeptAnswers
-from whimbrel.request.die import die, die_at_once, send_error
+from whimbrel.request.die import body_failure, die, die_at_once, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.error_log import ErrorLog
 from whimbrel.request.files import Contents, Looks
@@ -102,11 +101,10 @@ class Engine:
                             status = await invoke_handler(r)
             except BodyError as problem:
                 status = self._unread(r, problem)
-            failure = body.failure
             if status in (OK, DONE):
                 pass
-            elif failure is not None and failure.chunk and status != failure.status and not (r.close or status in DROPPING):
-                r.status, body.noticed = failure.status, True  # the body is looked at before the page for another failure is made
+            elif (body.length != 0 or body.failure is not None) and (failure := await body_failure(r, status)) is not None:
+                r.status = self._unread(r, failure)
                 await send_error(r, status)
             else:
                 answer = refused_at_once(r, status)

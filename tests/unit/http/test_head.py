@@ -7,7 +7,7 @@ import random
 import pytest
 
 from whimbrel.http import head as module
-from whimbrel.http.head import Ending, HeadLimits, HeadRules, read_head
+from whimbrel.http.head import Ending, HeadLimits, HeadRules, is_chunked, read_head
 
 LIMITS, RULES = HeadLimits(), HeadRules()
 PLAIN = b"GET /a/b.txt?x=1 HTTP/1.1\r\nHost: Example.TEST:8080\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n"
@@ -222,3 +222,12 @@ def test_22_shows_the_reads_that_came_before_the_one_that_was_too_long(limit, sh
     head = read(b"GET /" + b"a" * 17000, rules=HeadRules(version22=True), limits=HeadLimits(line=limit))
     assert head.error.status == 414
     assert head.line == (None if shown is None else ("GET /" + "a" * 17000)[:shown])
+
+
+@pytest.mark.parametrize(("coding", "chunked"), [
+    ("chunked", True), ("x, chunked", True), ("x,chunked", True), ("gzip , Chunked", True), ("x chunked", False), ("chunked,\tchunked", False),
+    ("x\tchunked", False), ("chunked, identity", False), ("", False), ("xchunked", False),
+])
+def test_the_last_transfer_coding_stands_behind_a_comma(coding: str, chunked: bool) -> None:
+    """apache2 2.4.71 answers 400 to the others."""
+    assert is_chunked(coding) is chunked

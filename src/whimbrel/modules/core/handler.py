@@ -22,6 +22,7 @@ from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.body import FilePart
+from whimbrel.request.die import DEFAULT_BODY_LIMIT
 from whimbrel.request.expressions import Template
 from whimbrel.request.files import KIND, LARGEST_CONTENT, Content, stamp_of
 
@@ -32,7 +33,6 @@ PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4
 IN_MEMORY: Final = 64 * 1024  # bytes of a file that goes out as bytes; beyond, sendfile(2) saves the kernel a copy whose cost goes up and down
 IN_FRAMES: Final = 512 * 1024  # the same where frames go around it
-DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 FOLDER_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
 
