@@ -18,6 +18,17 @@ TOO_LARGE = "Size of a request header field exceeds server limit."
 TOO_MANY = "The number of request header fields exceeds this server's limit."
 
 
+_TOKENS = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+
+
+def has_token(value: str | None, token: str) -> bool:
+    """Return True if *value* has *token*, in lower case, as ap_find_token reads it: between any characters that no token has.
+
+    A word that *token* begins with counts too: httpd compares as many characters as the word has.
+    """
+    return bool(value) and any(token.startswith(word.lower()) for word in _TOKENS.findall(value or ""))
+
+
 @dataclass(slots=True)
 class Fields:
     """What was read: repeated names merged, unless *status* says that reading stopped at an error (then as they came)."""

@@ -112,6 +112,9 @@ class Engine:
                     return answer
                 if not die_at_once(r, status):
                     await die(r, status)
+        elif (body.length != 0 or body.failure is not None) and (failure := await body_failure(r, status)) is not None:
+            r.status = self._unread(r, failure)
+            await send_error(r, status)
         elif head.error is not None and head.error.additional:
             r.status = status
             await send_error(r, head.error.additional)
