@@ -124,7 +124,8 @@ class Desk:
         conf.write_text("".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES) + VARIANTS[variant] + CONF.replace("@", str(root)))
         self.engine = Engine(load(LoadOptions(server_root=str(root), file=str(conf)), ALL, V24), self.runtime)
         self.loop = asyncio.new_event_loop()
-        self.problems: list[BaseException] = []
+        self.problems: list[Any] = []
+        self.loop.set_exception_handler(lambda _loop, context: self.problems.append(context.get("exception") or context))
         self.service = Service(self.engine, self.loop, report=self.problems.append, period=1e6)
 
     def turn(self, work: Callable[..., object], *arguments: Any) -> None:
