@@ -156,7 +156,7 @@ def growth(program: Program, attack: Attack, budget: Budget) -> tuple[float, int
 
 @contextmanager
 def _serving(program: Program, listens: str) -> Iterator[Server]:
-    server = Server(program, Site(CONF + "ServerLimit 1\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n" + listens, DOCUMENTS))
+    server = Server(program, Site(CONF + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n" + listens, DOCUMENTS))
     server.conf.write_text(server.conf.read_text().replace("%PORT%", str(server.port)))
     with server:
         yield server

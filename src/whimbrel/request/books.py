@@ -312,9 +312,9 @@ def _tested(tests: Tests, known: FieldSet) -> bool:
 
 
 def plain(head: Head) -> bool:
-    """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation."""
+    """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation, no fragment before what looks like a query."""
     return not (head.error is not None or head.notes or head.close or head.chunked or head.length or head.length_bad or head.expect_continue
-                or head.url is not None) and head.headers.unique
+                or head.url is not None or "#" in head.target) and head.headers.unique
 
 
 def _plain_parts(r: Request, answer: Answer) -> bool:
