@@ -59,13 +59,14 @@ class KeptAnswers:
     Bounds hold for all books together.  Of more than `MAX_BOOKS` addresses the one to which no connection was made for longest has no book any more.
     """
 
-    __slots__ = ("_books", "_lines_bytes", "_sets", "_sets_made", "by_bytes", "by_key")
+    __slots__ = ("_books", "_lines_bytes", "_sets", "_sets_made", "by_bytes", "by_key", "seen")
 
     def __init__(self) -> None:
         self._books: dict[tuple[str, int], Book] = {}
         self.by_bytes, self.by_key = Level(), Level()
         self._sets: dict[tuple[frozenset[str], frozenset[str], Lists, Tests], FieldSet] = {}
         self._sets_made = self._lines_bytes = 0
+        self.seen: set[int] = set()  # hashes of heads that came once
 
     def book(self, address: str, port: int) -> Book:
         """The answers kept for requests to one of the server's addresses."""
@@ -90,6 +91,7 @@ class KeptAnswers:
             book.clear()
         self.by_bytes, self.by_key = Level(), Level()
         self._lines_bytes = 0
+        self.seen.clear()
 
     def set_for(self, names: frozenset[str], told: frozenset[str], lists: Lists, tests: Tests) -> FieldSet:
         """The one set of these fields."""
@@ -104,10 +106,10 @@ class KeptAnswers:
 
     def note_line(self, line: bytes) -> None:
         """A book will remember one more request line: those of all are dropped where that would be too many bytes."""
-        self._lines_bytes += len(line)
+        self._lines_bytes += len(line) + raw_head.LINE_COST
         if self._lines_bytes > MAX_LINE_BYTES:
             self.forget_lines()
-            self._lines_bytes = len(line)
+            self._lines_bytes = len(line) + raw_head.LINE_COST
 
     def forget_lines(self) -> None:
         """Drop all request lines."""
@@ -155,7 +157,7 @@ class Book:
     `find` has just met for the first time, which is worth nothing, and the key of its head.
     """
 
-    __slots__ = ("_answers", "_closed", "_lines", "_old", "_old_exact", "_seen", "_young", "exact", "http2", "near")
+    __slots__ = ("_answers", "_closed", "_lines", "_old", "_old_exact", "_young", "exact", "http2", "near")
 
     def __init__(self, answers: KeptAnswers, *, http2: bool = False) -> None:
         self.exact: dict[bytes, Kept] = {}
@@ -170,7 +172,6 @@ class Book:
         self._young: dict[Key, Kept] = {}
         self._old: dict[Key, Kept] = {}
         self._lines: dict[bytes, FieldSet] = {}
-        self._seen: set[int] = set()
         self.near: tuple[bytes, Key] | None = None
 
     def close(self) -> None:
@@ -223,13 +224,13 @@ class Book:
             if kept is None:
                 return NOTHING
             self._put(key, kept)
-        mark, seen = hash(raw), self._seen
+        mark, seen = hash(raw), self._answers.seen
         if mark in seen:
             self._put_exact(raw, kept.for_head(RawHead(raw, told)))
         elif len(seen) < MAX_ENTRIES:
             seen.add(mark)
         else:
-            self._seen = {mark}
+            self._answers.seen = {mark}
         return (kept, told) if (kept.hot == turn and connection.served < kept.limit) or kept.valid(connection, turn) else NOTHING
 
     def nearly(self, connection: Connection, raw: bytes, near: Near, turn: int) -> Kept | None:

@@ -96,7 +96,7 @@ class Kept:
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
         copies = 1 + self.chunked + (not self.large)  # in `payload` and in `data`
-        self.weight = (len(body) * copies + BASE + NOTE * len(self.notes) + sum([EVENT + len(event.text) for event in self.events])
+        self.weight = (len(body) * copies + BASE + sum([NOTE + len(note.path) for note in self.notes]) + sum([EVENT + len(event.text) for event in self.events])
                        + HEADS * len(head.raw) + 2 * self.head_size)
         self.steady = not self.events and self.remade is None
         self.sized = False

@@ -249,7 +249,7 @@ def entries(serving: Engine) -> int:
     levels = (book.exact, book._old_exact, book._young, book._old)
     fields = list(serving.kept._sets.values())
     lines = sum(len(f._known) + len(f._idle) for f in fields)
-    return sum(map(len, (*levels, book._lines, serving.kept._sets, book._seen))) + lines
+    return sum(map(len, (*levels, book._lines, serving.kept._sets, serving.kept.seen))) + lines
 
 
 def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
