@@ -17,6 +17,7 @@ from whimbrel.records import dataclass, field
 ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
 MANY = 100  # names of one address from which on they are looked through before the first request
+MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may listen on all of 127.0.0.0/8
 
 
 @dataclass(slots=True, eq=False)
@@ -132,6 +133,8 @@ class Hosts:
         key = (address, port)
         found = self._found.get(key)
         if found is None:
+            if len(self._found) >= MAX_FOUND:
+                self._found.clear()
             plain = address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
             found = self._found[key] = self._candidates(self._of_address(plain, port) or self._default(port), port)
         return found

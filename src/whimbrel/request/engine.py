@@ -30,6 +30,7 @@ from whimbrel.request.finish import finish, last_of
 from whimbrel.request.forms import Form, finish_at_once, refused_at_once
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, repeat
+from whimbrel.request.line_cache import LineCache
 from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.plan import World
 from whimbrel.request.process import invoke_handler, process, run
@@ -68,6 +69,7 @@ class Engine:
         self.contents, self.looks = Contents(), Looks()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.shown: Shown = {}  # see raw_head.py
+        self.log_lines = LineCache()
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
         self.forms: dict[tuple[Any, ...], Form] = {}  # heads of answers (see forms.py)
         self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads

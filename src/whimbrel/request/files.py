@@ -30,7 +30,8 @@ CONTENT_COST: Final = 1024
 ALL_CONTENTS: Final = 2 * 1024 * 1024
 SETTLED: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
 ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
-MOST_NOTES: Final = 8192  # that answers have in common
+MOST_NOTES: Final = 8192  # that answers have in common, about paths of at most LONGEST_NOTE bytes
+LONGEST_NOTE: Final = 512
 FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
 
 
@@ -111,9 +112,11 @@ class Looks:
         key = (path, follow, known)
         found = self.notes.get(key)
         if found is None:
-            if len(self.notes) >= MOST_NOTES:
-                self.notes.clear()
-            found = self.notes[key] = Note(path, follow, known)
+            found = Note(path, follow, known)
+            if len(path) <= LONGEST_NOTE:
+                if len(self.notes) >= MOST_NOTES:
+                    self.notes.clear()
+                self.notes[key] = found
         return found
 
 
