@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 
-def text(data: bytes) -> str:
+def text(data: bytes | bytearray) -> str:
     """The bytes as text, one character each."""
     return data.decode("latin-1")
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from whimbrel.lazily import pattern
+from whimbrel.regex_cost import search_cost
 
 
 class RegexError(Exception):
@@ -75,58 +77,45 @@ def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = 
     """
     if version22 and _NOT_IN_22.search(pattern):
         raise RegexError("unrecognized character after (?")
-    loops = _loops(pattern)
-    if loops < _EXPLODES and _plain(pattern):
-        try:
-            flags = re.ASCII | (0 if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else 0)
-            quick = re.compile(pattern if version22 else _end_only(pattern), flags)
-            return Regex(pattern, ignore_case, quick if loops < 2 else _Bounded(quick, _SHORT[loops], pattern, ignore_case, version22))
-        except (re.error, OverflowError):
-            pass
+    if _plain(pattern) and (quick := _proven(pattern, ignore_case, version22)) is not None:
+        return Regex(pattern, ignore_case, quick)
     return Regex(pattern, ignore_case, _pcre(pattern, ignore_case, version22))
 
 
-# How long a search may take: PCRE gives up after a number of steps, and the pattern then counts as not matching, under httpd as here.  `re` never
-# gives up, so it only gets what ends soon: no repeated group with a choice in it, and several loops only on short texts.
-_EXPLODES: Final = 4
-_SHORT: Final = {2: 1024, 3: 96}
-_LOOP = pattern(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<loop>[*+]|\{\d+,\d*\})|(?P<open>\()|(?P<close>\)(?P<again>[*+{]?))|(?P<choice>[|?])|.", re.S)
+# PCRE gives up after ten million steps, and httpd then takes the pattern for not matching.  `re` never gives up, so it only gets searches of which
+# `search_cost` proves that they end within these steps (about a millisecond); every other search is PCRE's.
+_MAX_STEPS: Final = 100_000
+_MIN_LENGTH: Final = 64  # a bound on shorter subjects only would send nearly all of them to PCRE anyway
+_MAX_SUBJECT: Final = 8190  # the longest that a client can send where the limits are not raised
 
 
-def _loops(pattern: str) -> int:
-    """The number of unbounded repetitions in *pattern*; `_EXPLODES` where a repeated group repeats or chooses inside."""
-    count, inside = 0, [False]
-    for token in _LOOP.finditer(pattern):
-        if token["loop"]:
-            count += 1
-            inside[-1] = True
-        elif token["choice"] and pattern[token.start() - 1:token.start()] != "(":
-            inside[-1] = True
-        elif token["open"]:
-            inside.append(False)
-        elif token["close"] and len(inside) > 1:
-            free = inside.pop()
-            if free and token["again"]:
-                return _EXPLODES
-            inside[-1] = inside[-1] or free
-            count += bool(token["again"])
-    return count
+def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
+    """The pattern under `re`, with PCRE for subjects above the proven length; None where nothing is proven."""
+    flags = re.ASCII | (re.NOFLAG if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else re.NOFLAG)
+    text = pattern if version22 else _end_only(pattern)
+    try:
+        quick, bound = re.compile(text, flags), search_cost(text, flags)
+    except (re.error, OverflowError):
+        return None
+    length = 0 if bound is None else bound[0].longest(_MAX_STEPS)
+    if bound is None or length < _MIN_LENGTH:
+        return None
+    search = quick.match if bound[1] else quick.search  # `search` tries an anchored pattern at each character
+    return _Bounded(quick, search, length, partial(_pcre, pattern, ignore_case, version22))
 
 
 class _Bounded:
-    """A pattern of several loops: `re` for short texts, PCRE, which knows an end, for long ones."""
+    """A pattern whose steps are bounded: `re` for subjects of at most *length* characters, PCRE for longer ones."""
 
-    __slots__ = ("_make", "_quick", "_short", "_sure", "groupindex", "groups")
+    __slots__ = ("_length", "_make", "_quick", "_sure", "groupindex", "groups", "search")
 
-    def __init__(self, quick: re.Pattern[str], short: int, pattern: str, ignore_case: bool, version22: bool) -> None:
-        self._quick: Callable[[str], Any] = quick.search
-        self.groups, self.groupindex, self._short = quick.groups, quick.groupindex, short
-        self._make: Callable[[], Any] = partial(_pcre, pattern, ignore_case, version22)
-        self._sure: Any = None
+    def __init__(self, quick: re.Pattern[str], search: Callable[[str], Any], length: int, make: Callable[[], Any]) -> None:
+        self.groups, self.groupindex, self._length = quick.groups, quick.groupindex, length
+        self._quick, self._make, self._sure = search, make, cast(Any, None)
+        self.search: Callable[[str], Any] = search if length >= _MAX_SUBJECT else self._search
 
-    def search(self, subject: str) -> Any:
-        """The match, None without one."""
-        if len(subject) <= self._short:
+    def _search(self, subject: str) -> Any:
+        if len(subject) <= self._length:
             return self._quick(subject)
         if self._sure is None:
             self._sure = self._make()
@@ -142,20 +131,33 @@ def _end_only(pattern: str, end: str = r"\Z") -> str:
 
 
 class _Bytewise:
-    """A PCRE pattern over the bytes of one-character-per-byte text."""
+    """A PCRE pattern over the bytes of one-character-per-byte text.
 
-    __slots__ = ("_gives_up", "_search", "groupindex", "groups")
+    Compiled code searches first.  Where its stack of 32 kB does not suffice, PCRE's interpreter, which is what httpd uses, searches again.
+    """
 
-    def __init__(self, compiled: Any, gives_up: type[Exception]) -> None:
-        self._search, self.groups, self._gives_up = compiled.search, compiled.groups, gives_up
+    __slots__ = ("_gives_up", "_interpret", "_make", "_search", "groupindex", "groups")
+
+    def __init__(self, compiled: Any, make: Callable[[], Any], gives_up: type[Exception]) -> None:
+        self._search, self.groups, self._gives_up, self._make = compiled.search, compiled.groups, gives_up, make
+        self._interpret: Any = None
         self.groupindex = {str(name, "latin-1") if isinstance(name, bytes) else name: n for name, n in compiled.groupindex.items()}
 
     def search(self, subject: str) -> Found | None:
+        data = subject.encode("latin-1")
         try:
-            found = self._search(subject.encode("latin-1"))
+            found = self._search(data)
+        except self._gives_up as problem:
+            found = self._search_interpreted(data) if "stack" in str(problem) else None
+        return None if found is None else _BytesFound(found)
+
+    def _search_interpreted(self, data: bytes) -> Any:
+        if self._interpret is None:
+            self._interpret = self._make().search
+        try:
+            return self._interpret(data)
         except self._gives_up:
             return None
-        return None if found is None else _BytesFound(found)
 
 
 class _BytesFound:
@@ -178,9 +180,15 @@ class _BytesFound:
 def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
     import pcre2  # costs 12 ms: only for patterns that need it
 
+    flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
+    text = (pattern if version22 else _end_only(pattern, r"\z")).encode("latin-1")
     try:
-        flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
-        text = pattern if version22 else _end_only(pattern, r"\z")
-        return _Bytewise(pcre2.compile(text.encode("latin-1"), flags), pcre2.LibraryError)
+        compiled = pcre2.compile(text, flags, jit=False)
     except (pcre2.PatternError, pcre2.LibraryError) as problem:
         raise RegexError(str(problem)) from None
+    with suppress(pcre2.LibraryError):  # such as (*NO_JIT)
+        compiled.jit_compile()
+    return _Bytewise(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
+
+
+_HEAP_LIMIT: Final = b"(*LIMIT_HEAP=65536)"  # kB that the interpreter may take for one search

@@ -27,8 +27,14 @@ def wildcards(pattern: str, *, by_segment: bool = False, ignore_case: bool = Fal
             if c == "\\" and at < end:
                 c = pattern[at]
                 at += 1
-            out.append(c if c.isalnum() and c.isascii() else f"\\x{ord(c):02x}")
+            out.append(_literal(c))
     return compile_regex("^" + "".join(out) + "$", ignore_case=ignore_case)
+
+
+def _literal(c: str) -> str:
+    if not " " < c < "\x7f":
+        return f"\\x{ord(c):02x}"
+    return c if c.isalnum() or c == "_" else "\\" + c
 
 
 def _class(pattern: str, at: int, by_segment: bool, ignore_case: bool) -> tuple[str, int]:

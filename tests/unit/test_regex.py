@@ -26,7 +26,8 @@ def test_the_old_version_knows_no_angle_names() -> None:
 
 @pytest.mark.parametrize(("pattern", "subject"), [
     ("^(a+)+$", "a" * 60 + "!"), ("(a|aa)*$", "a" * 80 + "b"), ("(.*)(.*)x$", "a" * 8000), ("(.*)(.*)(.*)x$", "a" * 8000), ("(?:a*)*b", "a" * 60),
-    ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 200),
+    ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 200), ("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 60), ("(?:(?:a|aa)b?)*$", "a" * 70 + "!"),
+    (r"^((a{1,9}){1,9}){1,9}$", "a" * 60 + "!"), ("a?" * 28 + "a" * 28 + "b", "a" * 28), (r"(\w+\s?)+$", "a" * 60 + "!"), (r"(a+)+\1!", "a" * 60),
 ])
 def test_no_search_goes_on_for_ever(pattern: str, subject: str) -> None:
     start = time.process_time()
@@ -39,6 +40,16 @@ def test_long_and_short_texts_match_alike() -> None:
     for size in (3, 5000):
         found = regex.search(f"/a/{'b' * size}/c")
         assert found is not None and found.groups() == ("a", "b" * size, "c")
+
+
+def test_a_deep_match_needs_more_than_the_stack_of_compiled_code() -> None:
+    """apache2 2.4.71: `SetEnvIf X "(?:a|b)+$"` matches 8,000 letters."""
+    found = compile_regex("(?:a|b)+$").search("a" * 8000)
+    assert found is not None and found.end() == 8000
+
+
+def test_code_that_pcre_cannot_compile_to_machine_code_is_interpreted() -> None:
+    assert compile_regex("(*NO_JIT)^a(?=b)").search("ab")
 
 
 @pytest.mark.parametrize(("pattern", "text", "matches"), [

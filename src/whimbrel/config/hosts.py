@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Address, Server
+from whimbrel.numbers import lower
 from whimbrel.records import dataclass, field
 
 ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
 MANY = 100  # names of one address from which on they are looked through before the first request
+MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may listen on all of 127.0.0.0/8
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +61,7 @@ class Candidates:
 
     def by_name(self, host: str) -> Server | None:
         """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
-        host = host.lower()
+        host = lower(host)
         if self._wild:
             rank = self._ranks.get(host, 1 << 60)
             for order, matches, server in self._wild:
@@ -84,12 +86,12 @@ class Candidates:
 
 def _lower(name: str) -> str:
     """*name* in lower case; most are, and take no more room."""
-    return name if name.islower() else name.lower()
+    return name if name.islower() else lower(name)
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
     """ap_strcasecmp_match on lower-case text: ``*`` and ``?`` match anything."""
-    text = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in pattern.lower())
+    text = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in lower(pattern))
     compiled = re.compile(text, re.DOTALL)
     return lambda host: compiled.fullmatch(host) is not None
 
@@ -131,6 +133,8 @@ class Hosts:
         key = (address, port)
         found = self._found.get(key)
         if found is None:
+            if len(self._found) >= MAX_FOUND:
+                self._found.clear()
             plain = address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
             found = self._found[key] = self._candidates(self._of_address(plain, port) or self._default(port), port)
         return found

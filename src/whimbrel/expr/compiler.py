@@ -13,7 +13,7 @@ from typing import Any, Final
 from whimbrel.expr import tree
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import Evaluation
-from whimbrel.expr.operators import integer
+from whimbrel.numbers import strtol
 
 Test = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
@@ -127,8 +127,8 @@ class Compiler:
 
     def _compare_numbers(self, left: Word, right: Word, compare: Callable[[Any, Any], bool]) -> Test:
         def numbers(e: Evaluation) -> bool:
-            second = integer(_value(right, e))
-            return compare(integer(_value(left, e)), second)
+            second = strtol(_value(right, e))[0]
+            return compare(strtol(_value(left, e))[0], second)
 
         return numbers
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.expr.library import CLIENT, FILES, HEAD, OUTSIDE, BinaryOperator, UnaryOperator
 from whimbrel.expr.networks import BadAddress, Network, numeric_address, parse_written
+from whimbrel.numbers import lower
 from whimbrel.octets import raw
 from whimbrel.wildcards import wildcards
 
@@ -18,19 +18,11 @@ if TYPE_CHECKING:
     from whimbrel.regex import Regex
 
 _FALSE: Final = ("", "0", "off", "false", "no")
-_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
-_MOST: Final = (1 << 63) - 1
-
-
-def integer(text: str) -> int:
-    """The number that *text* begins with, 0 without one, within 64 bits (apr_atoi64)."""
-    found = _INTEGER.match(text)
-    return max(-_MOST - 1, min(_MOST, int(found[1][:40]))) if found else 0
 
 
 def is_true(text: str) -> bool:
     """``-T``: anything but "", 0, off, false and no."""
-    return text.lower() not in _FALSE
+    return lower(text) not in _FALSE
 
 
 # Files ----------------------------------------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from whimbrel.expr.functions import FUNCTIONS
 from whimbrel.expr.lexer import Lexer
 from whimbrel.expr.operators import BINARY, UNARY
 from whimbrel.expr.variables import VARIABLES
+from whimbrel.numbers import upper
 from whimbrel.regex import RegexError, compile_regex
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class Builder:
 
     def variable(self, name: str) -> tree.Word:
         """The core's variables come before those of modules."""
-        found: Variable | None = VARIABLES.get(name.upper()) or self._lookup("expr_variable", name.upper())
+        found: Variable | None = VARIABLES.get(upper(name)) or self._lookup("expr_variable", upper(name))
         if found is None:
             self._refuse(f"Variable '{name}' does not exist")
             return _UNKNOWN

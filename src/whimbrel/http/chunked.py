@@ -9,9 +9,9 @@ import re
 from enum import Enum, auto
 from typing import Final
 
-from whimbrel.http.fields import Fields, read_fields
+from whimbrel.http.fields import FieldReader, Fields
 from whimbrel.http.headers import Headers
-from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Reason
+from whimbrel.http.lines import HeadLimits, HeadRules, Reason
 from whimbrel.octets import raw
 
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
@@ -55,7 +55,7 @@ class ChunkedBody:
     *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the next request.
     """
 
-    __slots__ = ("done", "trailers", "_at", "_blanks", "_digits", "_left", "_limits", "_line", "_rules", "_size", "_tail")
+    __slots__ = ("done", "trailers", "_at", "_blanks", "_digits", "_fields", "_left", "_limits", "_line", "_rules", "_size", "_tail")
 
     def __init__(self, limits: HeadLimits, rules: HeadRules) -> None:
         self.done = False
@@ -63,12 +63,13 @@ class ChunkedBody:
         self._limits, self._rules = limits, rules
         self._at = _At.SIZE
         self._left = self._size = self._digits = self._line = self._blanks = 0
-        self._tail = b""
+        self._tail = bytearray()  # the trailer as far as it has come, then what follows the body
+        self._fields = FieldReader(0, limits, rules)
 
     @property
     def rest(self) -> bytes:
         """Bytes that came after the end of the body."""
-        return self._tail if self.done else b""
+        return bytes(self._tail) if self.done else b""
 
     def feed(self, data: bytes) -> bytes:
         """The body bytes in *data*; raises BodyError, after which the parser is of no use."""
@@ -85,7 +86,7 @@ class ChunkedBody:
             else:
                 at = self._control(data, at)
         if self._at is _At.TRAILER:
-            self._trailer(self._tail + data[at:] if not self.done else data[at:])
+            self._trailer(data[at:])
         return b"".join(out)
 
     def close(self) -> None:
@@ -168,15 +169,12 @@ class ChunkedBody:
         self._at = _At.DATA if self._left else _At.TRAILER
 
     def _trailer(self, data: bytes) -> None:
-        if self.done:
-            self._tail += data
-            return
-        found = read_fields(data, 0, self._limits, self._rules, Ending.OPEN)
-        if found is None:
-            self._tail = data
-            return
-        self._check(found)
-        self.trailers, self._tail, self.done = found.headers, data[found.next:], True
+        self._tail += data
+        found = None if self.done else self._fields.read(self._tail)
+        if found is not None:
+            self._check(found)
+            del self._tail[:found.next]
+            self.trailers, self.done = found.headers, True
 
     def _check(self, found: Fields) -> None:
         if found.status:

@@ -12,8 +12,9 @@ from typing import Final
 
 from whimbrel.http.dates import format_http, parse_http
 from whimbrel.http.headers import Headers
+from whimbrel.numbers import strip
 
-_MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",\s]|\s(?!\s*(?:,|\Z)))+', re.DOTALL)
+_MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",\s]|\s(?!\s*(?:,|\Z)))+', re.DOTALL | re.ASCII)
 CONDITIONS: Final = frozenset(("if-match", "if-unmodified-since", "if-none-match", "if-modified-since", "if-range"))  # fields that matter here
 _STRONG_AFTER = 60  # seconds after which a time is proof of identity: within them a second change might have gone unseen
 
@@ -116,7 +117,7 @@ def find_etag_weak(value: str, etag: str) -> bool:
 
 def _members(value: str) -> list[str]:
     """The elements of a comma-separated list, quoted strings kept whole."""
-    return [match[0].strip() for match in _MEMBER.finditer(value)]
+    return [strip(match[0]) for match in _MEMBER.finditer(value)]
 
 
 def range_still_fits(headers: Headers, etag: str | None, last_modified: int | None, now: int, *, version22: bool = False) -> bool:

@@ -18,6 +18,17 @@ TOO_LARGE = "Size of a request header field exceeds server limit."
 TOO_MANY = "The number of request header fields exceeds this server's limit."
 
 
+_TOKENS = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+
+
+def has_token(value: str | None, token: str) -> bool:
+    """Return True if *value* has *token*, in lower case, as ap_find_token reads it: between any characters that no token has.
+
+    A word that *token* begins with counts too: httpd compares as many characters as the word has.
+    """
+    return bool(value) and any(token.startswith(word.lower()) for word in _TOKENS.findall(value or ""))
+
+
 @dataclass(slots=True)
 class Fields:
     """What was read: repeated names merged, unless *status* says that reading stopped at an error (then as they came)."""
@@ -35,37 +46,55 @@ class Fields:
         self.reasons.append(Reason(level, code, words, cause))
 
 
-def read_fields(data: bytes, at: int, limits: HeadLimits, rules: HeadRules, ending: Ending = Ending.OPEN) -> Fields | None:
-    """The fields from *at* up to and including the empty line; None when more bytes are needed.
+class FieldReader:
+    """Reads the field lines of a growing buffer, each line once, from *at* up to and including the empty line."""
 
-    A field is looked at only when the line after it is there, as that may continue it.
-    """
-    found = Fields(Headers(), at)
-    pending: str | None = None
-    count = 0
-    while True:
-        line = read_line(data, found.next, limits.field_size, rules, ending)
-        if line.kind == "more":
-            return None
-        found.next = line.next
-        if line.kind != "ok":
-            _broken(found, line, ending)
-            return found
-        text = _trimmed(line.text)
+    __slots__ = ("_count", "_found", "_limits", "_pending", "_rules")
+
+    def __init__(self, at: int, limits: HeadLimits, rules: HeadRules) -> None:
+        self._limits, self._rules = limits, rules
+        self._found = Fields(Headers(), at)
+        self._pending: str | None = None
+        self._count = 0
+
+    def read(self, data: bytes | bytearray, ending: Ending = Ending.OPEN) -> Fields | None:
+        """Go on in *data*, which begins as it did in the last call; None when more bytes are needed.
+
+        A field is checked only when the line after it is there, as that may continue it.
+        """
+        found, limits = self._found, self._limits
+        while True:
+            line = read_line(data, found.next, limits.field_size, self._rules, ending)
+            if line.kind == "more":
+                return None
+            found.next = line.next
+            if line.kind != "ok":
+                _broken(found, line, ending)
+                return found
+            text = _trimmed(line.text)
+            self._add(text)
+            if found.status:
+                return found
+            if not text:
+                break
+        found.headers.compress()
+        _check_merged(found, limits)
+        return found
+
+    def _add(self, text: str) -> None:
+        found, pending = self._found, self._pending
         if text[:1] in ("\t", " ") and text:
-            pending = _folded(found, pending, text, limits)
-        else:
-            if pending is not None:
-                count += 1
-                _store(found, pending, count, limits, rules)
-            pending = text
-        if found.status:
-            return found
-        if not text:
-            break
-    found.headers.compress()
-    _check_merged(found, limits)
-    return found
+            self._pending = _folded(found, pending, text, self._limits)
+            return
+        if pending is not None:
+            self._count += 1
+            _store(found, pending, self._count, self._limits, self._rules)
+        self._pending = text
+
+
+def read_fields(data: bytes, at: int, limits: HeadLimits, rules: HeadRules, ending: Ending = Ending.OPEN) -> Fields | None:
+    """The fields from *at* up to and including the empty line; None when more bytes are needed."""
+    return FieldReader(at, limits, rules).read(data, ending)
 
 
 def _trimmed(text: str) -> str:

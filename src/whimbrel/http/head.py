@@ -13,18 +13,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whimbrel.http.fields import Fields, read_fields
+from whimbrel.http.fields import FieldReader, Fields
 from whimbrel.http.headers import Headers, Pair
 from whimbrel.http.host import check_host, construct_host
 from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
 from whimbrel.http.request_line import RequestLine, parse_request_line
 from whimbrel.http.target import Target
+from whimbrel.numbers import LONG_MAX, decimal
 from whimbrel.records import dataclass
 
-__all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadRules", "Reason", "compose", "read_head"]
+__all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadReader", "HeadRules", "Reason", "compose", "read_complete", "read_head"]
 
 KnownFields = dict[bytes, tuple[dict[str, Pair], str, int] | None]  # by their bytes, with host name and port; None: they came once
-MOST_KNOWN: Final = 128  # fields that are remembered
+MOST_KNOWN: Final = 128  # fields that are remembered: at most LONGEST_KNOWN bytes in MOST_KNOWN_FIELDS lines each
+LONGEST_KNOWN: Final = 4096
+MOST_KNOWN_FIELDS: Final = 32
 DECIDING: Final = frozenset(("content-length", "transfer-encoding", "expect"))  # about more than the host
 MAX_BLANK_LINES = 10  # empty lines that may come before a request
 
@@ -98,24 +101,52 @@ _PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
 _VERSION_1_1 = (1, 1)
 
 
-def read_head(
-    data: bytes, limits: HeadLimits, rules: HeadRules, *, start: int = 0, seen: int = 0, ending: Ending = Ending.OPEN,
-    known: KnownFields | None = None,
-) -> Head | None:
-    """The head that begins at *start* of *data*, or None when more bytes are needed.
+def read_head(data: bytes, limits: HeadLimits, rules: HeadRules, *, ending: Ending = Ending.OPEN, known: KnownFields | None = None) -> Head | None:
+    """The head at the front of *data*, or None when more bytes are needed.
 
-    *seen* is how far an earlier call that gave None had looked (the buffer's length then): without a line feed behind it nothing is parsed again.
-    *ending* tells that no more bytes come; None then means that there was no request at all and the connection is closed without a word.
+    *ending* tells that no more bytes come; None then means that there was no request at all and the connection is closed without a response.
+    *known*: see `read_complete`.
+    """
+    head = read_complete(data, limits, rules, known)
+    return HeadReader(data, limits, rules).read(ending) if head is None else head
+
+
+def read_complete(data: bytes, limits: HeadLimits, rules: HeadRules, known: KnownFields | None = None) -> Head | None:
+    """The head at the front of *data* if it is complete and of the common form, else None.
+
     *known* are fields that were read before, under the same limits and rules: clients send the same ones again and again.
     """
-    stop = data.find(b"\r\n\r\n", max(start, seen - 3))
-    if stop >= 0 and stop + 4 - start <= limits.plain:
-        head = _read_plain(data[start:stop + 4], stop + 4, limits, rules, known)
-        if head is not None:
-            return head
-    elif seen and ending is Ending.OPEN and data.find(b"\n", seen) < 0 and len(data) - start <= limits.plain:
-        return None
-    return _read_exact(data, start, limits, rules, ending)
+    stop = data.find(b"\r\n\r\n")
+    return _read_plain(data[:stop + 4], stop + 4, limits, rules, known) if 0 <= stop <= limits.plain - 4 else None
+
+
+class HeadReader:
+    """Reads a head of any form as it arrives, each line once: `data` is what has come so far, extended by its owner between calls of `read`."""
+
+    __slots__ = ("_fields", "_head", "_limits", "_rules", "data")
+
+    def __init__(self, data: bytes | bytearray, limits: HeadLimits, rules: HeadRules) -> None:
+        self.data = bytearray(data)
+        self._limits, self._rules = limits, rules
+        self._head: Head | None = None  # with what its first line says, once that is there
+        self._fields: FieldReader | None = None
+
+    def read(self, ending: Ending = Ending.OPEN) -> Head | None:
+        """See `read_head`."""
+        head, fields = self._head, self._fields
+        if head is None or fields is None:
+            line = _first_line(self.data, self._limits, self._rules, ending)
+            if line.kind in ("more", "end"):
+                return None
+            if line.kind != "ok":
+                return _unreadable(self.data, line, self._limits, self._rules)
+            head = _begun(self.data, line, self._rules)
+            if head.error is not None or head.version == (0, 9):
+                return head
+            self._head = head
+            fields = self._fields = FieldReader(line.next, self._limits, self._rules)
+        found = fields.read(self.data, ending)
+        return None if found is None else _with_fields(head, found, self.data, self._rules)
 
 
 def compose(raw: bytes, line: str, headers: Headers, rules: HeadRules) -> Head:
@@ -154,7 +185,8 @@ def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules, know
     if fields is None:
         return None
     head = _finish(Head(raw, end, method, target, protocol, version, Headers.of_unique(fields), line, uri, query), fields, rules)
-    if known is not None and head.error is None and head.hostname and DECIDING.isdisjoint(fields):
+    if (known is not None and head.error is None and head.hostname and DECIDING.isdisjoint(fields)
+            and len(lines) <= LONGEST_KNOWN and len(fields) <= MOST_KNOWN_FIELDS):
         if lines in known:
             known[lines] = (fields.copy(), head.hostname, head.port)
         else:
@@ -225,13 +257,13 @@ def content_length(text: str, *, signed: bool = False) -> int | None:
     pattern = r"\+?[0-9]+|-0+" if signed else r"[0-9]+"
     if re.fullmatch(pattern, text, re.ASCII) is None:
         return None
-    value = int(text)
-    return value if value < 1 << 63 else None
+    value = decimal(text.lstrip("+-"))
+    return value if value <= LONG_MAX else None
 
 
 def is_chunked(coding: str) -> bool:
-    """Whether the last transfer coding is ``chunked``; what stands before it is not looked at."""
-    return re.search(r"(?:\A|[\s,])chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
+    """Return True if the last transfer coding is ``chunked``, behind a comma and spaces or alone (ap_is_chunked)."""
+    return re.search(r"(?:\A|, *)chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
 
 
 def _refused(status: int, rules: HeadRules, *reasons: Reason, notes: str = "", additional: int = 0, hooks: bool = False) -> HeadError:
@@ -270,30 +302,20 @@ def _expectation(head: Head, rules: HeadRules) -> HeadError | None:
     return None
 
 
-def _read_exact(data: bytes, start: int, limits: HeadLimits, rules: HeadRules, ending: Ending) -> Head | None:
-    line = _first_line(data, start, limits, rules, ending)
-    if line.kind in ("more", "end"):
-        return None
-    if line.kind != "ok":
-        return _unreadable(data, start, line, limits, rules)
+def _begun(data: bytes | bytearray, line: Line, rules: HeadRules) -> Head:
+    """What the first line says: all of a head that is refused for it, or that has no fields (HTTP/0.9)."""
     parsed = parse_request_line(line.text, rules)
-    head = _from_line(parsed, data, start, line.next)
+    head = _from_line(parsed, bytes(data[:line.next]), 0, line.next)
     if parsed.reason is not None:
         head.error = _refused(parsed.status, rules, parsed.reason)
-    if head.error is None and parsed.version == (0, 9):
+    elif parsed.version == (0, 9):
         head.error = _host_error(head, rules)
-        return head
-    if head.error is not None:
-        return head
-    fields = read_fields(data, line.next, limits, rules, ending)
-    if fields is None:
-        return None
-    return _with_fields(head, fields, data, start, rules)
+    return head
 
 
-def _with_fields(head: Head, fields: Fields, data: bytes, start: int, rules: HeadRules) -> Head:
+def _with_fields(head: Head, fields: Fields, data: bytes | bytearray, rules: HeadRules) -> Head:
     head.headers, head.end = fields.headers, fields.next
-    head.raw = data[start:fields.next]
+    head.raw = bytes(data[:fields.next])
     if fields.status:
         failed = Reason("debug", "AH00567", "request failed: error reading the headers")
         head.error = _refused(fields.status, rules, *fields.reasons, failed, notes=fields.notes)
@@ -301,9 +323,9 @@ def _with_fields(head: Head, fields: Fields, data: bytes, start: int, rules: Hea
     return _finish(head, {name.lower(): (name, value) for name, value in fields.headers.items()}, rules)
 
 
-def _first_line(data: bytes, start: int, limits: HeadLimits, rules: HeadRules, ending: Ending) -> Line:
+def _first_line(data: bytes | bytearray, limits: HeadLimits, rules: HeadRules, ending: Ending) -> Line:
     """The request line; empty lines before it are skipped, the eleventh one counts as the line."""
-    at = start
+    at = 0
     for _ in range(MAX_BLANK_LINES + 1):
         line = read_line(data, at, limits.line, rules, ending)
         if line.kind != "ok" or line.text:
@@ -312,13 +334,13 @@ def _first_line(data: bytes, start: int, limits: HeadLimits, rules: HeadRules, e
     return line
 
 
-def _unreadable(data: bytes, start: int, line: Line, limits: HeadLimits, rules: HeadRules) -> Head:
+def _unreadable(data: bytes | bytearray, line: Line, limits: HeadLimits, rules: HeadRules) -> Head:
     """The answer to a line that is too long, or that ends wrongly."""
     shown: str | None = line.text
     if rules.version22 and line.kind == "long":  # 2.2 has kept the whole reads before the one that was too much, less a byte for the NUL
         whole = limits.line // READ_22 * READ_22
-        shown = data[start:start + whole - 1].decode("latin-1") if whole else None
-    head = Head(data[start:line.next], line.next, None, "", "HTTP/1.0", (1, 0), Headers(), shown, "-")
+        shown = data[:whole - 1].decode("latin-1") if whole else None
+    head = Head(bytes(data[:line.next]), line.next, None, "", "HTTP/1.0", (1, 0), Headers(), shown, "-")
     if line.kind == "long":
         text = f"request failed: client's request-line exceeds LimitRequestLine (longer than {limits.line})"
         head.error = _refused(414, rules, Reason("info", "AH00565", text))

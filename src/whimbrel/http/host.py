@@ -7,6 +7,7 @@ import socket
 from typing import NamedTuple
 
 from whimbrel.http.lines import HeadRules, Reason
+from whimbrel.numbers import atoi, is_letter, lower
 
 _DOTTED = re.compile(r"[0-9.]*")
 _LEADING_ZERO = re.compile(r"(?:\A|\.)0[0-9]|\A\.")
@@ -33,10 +34,10 @@ def check_host(given: str, rules: HeadRules, *, from_target: bool = False) -> Ho
         return Host("", 0, (bad,))
     name, port, literal = split
     if literal:
-        return Host(name.lower(), port) if re.fullmatch(r"[0-9A-Fa-f:.]*", name) else Host("", 0, (bad,))
+        return Host(lower(name), port) if re.fullmatch(r"[0-9A-Fa-f:.]*", name) else Host("", 0, (bad,))
     if ".." in name or "/" in name or "\\" in name:
         return Host("", 0, (bad,))
-    name = name.lower().removesuffix(".")
+    name = lower(name).removesuffix(".")
     problem = _strict_problem(name, rules) if rules.strict else None
     return Host(name, port) if problem is None else Host("", 0, (problem, bad))
 
@@ -46,7 +47,7 @@ def _split_port(given: str) -> tuple[str, int, bool] | None:
     match = re.search(r":([0-9]+)\Z", given, re.ASCII)
     port = 0
     if match is not None:
-        port = int(match[1])
+        port = atoi(match[1])
         if not 0 < port < 65536 or match.start() == 0:
             return None
         given = given[:match.start()]
@@ -75,7 +76,7 @@ def _strict_problem(name: str, rules: HeadRules) -> Reason | None:
     if _DOTTED.fullmatch(name):
         return _invalid(name, "") if name.count(".") != 3 or _LEADING_ZERO.search(name) else None
     dot = name.rfind(".")
-    if dot >= 0 and dot + 1 < len(name) and not name[dot + 1].isalpha():
+    if dot >= 0 and dot + 1 < len(name) and not is_letter(name[dot + 1]):
         return _invalid(name, name[dot:])
     return None
 

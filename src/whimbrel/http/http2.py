@@ -16,6 +16,7 @@ from typing import Final
 from whimbrel.http.head import Head, HeadError, HeadLimits, HeadRules, Reason, compose
 from whimbrel.http.headers import Headers
 from whimbrel.lazily import pattern
+from whimbrel.numbers import upper
 from whimbrel.records import dataclass, field
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -138,7 +139,7 @@ def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
 @lru_cache(maxsize=256)
 def _spelled(name: str) -> str:
     """A field's name as programs know it: ``user-agent`` becomes ``User-Agent``."""
-    return "-".join([word[:1].upper() + word[1:] for word in name.split("-")])
+    return "-".join([upper(word[:1]) + word[1:] for word in name.split("-")])
 
 
 def _target(pseudo: dict[bytes, bytes], entries: dict[str, tuple[str, str]], rules: HeadRules) -> tuple[str, str]:

@@ -72,7 +72,7 @@ class Line(NamedTuple):
     next: int
 
 
-def read_line(data: bytes, at: int, limit: int, rules: HeadRules, ending: Ending) -> Line:
+def read_line(data: bytes | bytearray, at: int, limit: int, rules: HeadRules, ending: Ending) -> Line:
     """The line at *at* without its end, of at most *limit* + 1 bytes (2.2: *limit*).
 
     Strict lines end in CR LF, others may end in LF alone; a NUL makes any line bad.

@@ -11,13 +11,13 @@ from enum import Enum, auto
 
 from whimbrel.http.headers import Headers
 from whimbrel.lazily import pattern
+from whimbrel.numbers import BLANKS, LONG_MAX, decimal
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 
 _NUMBER_24 = re.compile(r"[0-9]+", re.ASCII)
 _NUMBER_22 = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+", re.ASCII)
 _SINGLE = pattern(r"([0-9]{1,18})-([0-9]{1,18})")  # what nearly all ask for: both versions read it alike
-_LARGEST = (1 << 63) - 1
 
 
 class Verdict(Enum):
@@ -115,8 +115,9 @@ def _one(word: str, length: int, pattern: re.Pattern[str]) -> tuple[int, int] | 
 def _number(text: str, pattern: re.Pattern[str]) -> int | None:
     if pattern.fullmatch(text) is None:
         return None
-    number = int(text)
-    return number if -_LARGEST - 1 <= number <= _LARGEST else None
+    digits = text.lstrip(BLANKS)
+    number = decimal(digits.lstrip("+-"))
+    return None if number > LONG_MAX else -number if digits[0] == "-" else number
 
 
 def _joined(asked: list[tuple[int, int]], length: int, limits: RangeLimits) -> Ranges:

@@ -10,6 +10,7 @@ from enum import Enum
 
 from whimbrel.http.lines import HeadRules, Reason
 from whimbrel.http.target import Target, split_target
+from whimbrel.numbers import upper
 from whimbrel.records import dataclass
 
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]*")
@@ -164,7 +165,7 @@ def _version(scan: _Scan) -> tuple[str, tuple[int, int]]:
     match = _PROTOCOL.fullmatch(scan.protocol)
     if match is not None:
         return scan.protocol, (int(match[1]), int(match[2]))
-    loose = _PROTOCOL.fullmatch(scan.protocol.upper())
+    loose = _PROTOCOL.fullmatch(upper(scan.protocol))
     if loose is not None:
         if scan.strict and scan.fault is None:
             scan.fault = Fault.PROTOCOL

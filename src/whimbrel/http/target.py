@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.lazily import pattern
+from whimbrel.numbers import strtol
 from whimbrel.records import dataclass
 
 _SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -64,16 +65,16 @@ def split_url(url: str) -> Target | None:
     if port_text:
         if _PORT.fullmatch(port_text) is None:
             return None
-        port = int(port_text) & 0xFFFF
+        port = strtol(port_text)[0] & 0xFFFF
     return Target(scheme, user if at else None, password if colon else None, hostname, port_text, port, *_path_parts(rest[2 + len(authority):]))
 
 
 def split_hostinfo(text: str) -> Target | None:
     """``host:port`` and nothing else; None for anything that is not that."""
     hostname, port_text = _host_and_port(text)
-    if not hostname or not port_text or not port_text.isascii() or not port_text.isdigit() or "/" in text:
+    if hostname is None or not port_text or _PORT.fullmatch(port_text) is None or "/" in text:
         return None
-    return Target(hostname=hostname, port_text=port_text, port=int(port_text) & 0xFFFF)
+    return Target(hostname=hostname, port_text=port_text, port=strtol(port_text)[0] & 0xFFFF)
 
 
 def _host_and_port(host: str) -> tuple[str | None, str | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from whimbrel.dialect import Dialect
 from whimbrel.directives.words import getword
 from whimbrel.octets import raw, text
-from whimbrel.request.files import Mark, mark
+from whimbrel.request.files import Mark, is_settled_file, mark
 from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
@@ -61,12 +61,13 @@ class AuthFile(Generic[T]):
             line = LogLine("error", f"Access to file {self.path} denied by server: not a regular file", "AH00554")
             r.engine.error_log.about_server(r.server, line)
             raise Unreadable(_BAD_FILE)
+        is_lasting = is_settled_file(info)
         try:
             with open(raw(self.path), "rb") as file:
                 data = file.read()
         except OSError as problem:
             raise Unreadable(problem.errno or _BAD_FILE) from None
-        self._content, self._mark = self._parse(text(data)), seen
+        self._content, self._mark = self._parse(text(data)), seen if is_lasting else None
         return self._content
 
 

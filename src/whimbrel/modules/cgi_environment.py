@@ -13,6 +13,7 @@ from typing import Any, Final
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.client_names import NAME_NOTE, client_address
+from whimbrel.numbers import is_alphanumeric, is_digits, upper
 from whimbrel.octets import from_system, raw
 from whimbrel.request import identity
 
@@ -84,8 +85,8 @@ def path_info_start(uri: str, path_info: str) -> int:
 
 
 def _shell_name(name: str) -> str:
-    fit = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
-    return "_" + fit[1:] if fit[:1].isdigit() else fit
+    fit = "".join(c if is_alphanumeric(c) or c == "_" else "_" for c in name)
+    return "_" + fit[1:] if is_digits(fit[:1]) else fit
 
 
 def _system(r: Any, name: str) -> str | None:
@@ -111,8 +112,8 @@ def _header_vars(r: Any) -> dict[str, str]:
         elif low == "proxy" or (low in ("authorization", "proxy-authorization") and not with_credentials):
             continue
         elif underscores:
-            out["HTTP_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name.upper())] = value
-        elif low.isascii() and low.replace("-", "").isalnum():
+            out["HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))] = value
+        elif is_alphanumeric(low.replace("-", "")):
             out["HTTP_" + name.upper().replace("-", "_")] = value
     return out
 

@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from whimbrel.numbers import decimal, is_digits
 from whimbrel.request.drive import give_way
 
 PIECE: Final = 65536
@@ -244,4 +245,4 @@ def _limiter(limits: Mapping[str, tuple[str, str]]) -> Callable[[], None]:
 
 
 def _number(word: str, most: int) -> int:
-    return most if word == "max" or not word.isdigit() else int(word)
+    return most if word == "max" or not is_digits(word) else decimal(word)

@@ -17,13 +17,13 @@ from whimbrel.http.chunked import BodyError
 from whimbrel.http.url import unescape_loose
 from whimbrel.modules.cgi_environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.cgi_program import Program, ProgramTimeout
-from whimbrel.modules.core.handler import DEFAULT_BODY_LIMIT
 from whimbrel.modules.script_head import LONGEST, ScriptHead
 from whimbrel.modules.script_log import ScriptLog
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.body import Aborted, level_of, too_large
+from whimbrel.request.die import DEFAULT_BODY_LIMIT
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
 MOST_ARGUMENTS: Final = 4095

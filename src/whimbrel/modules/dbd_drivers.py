@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 from urllib.parse import quote
 
+from whimbrel.numbers import split
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 
@@ -160,7 +161,7 @@ class _CutOff:
 
 
 # MySQL and MariaDB --------------------------------------------------------------------------------
-_PAIR: Final = re.compile(r"(\w+)\s*=\s*([^ \r\n\t;|,]*)")
+_PAIR: Final = re.compile(r"(\w+)\s*=\s*([^ \r\n\t;|,]*)", re.ASCII)
 _NAMES: Final = {"host": "host", "user": "user", "pass": "password", "dbname": "database", "port": "port", "sock": "unix_socket",
                  "group": "read_default_group", "ssl_key": "ssl_key", "ssl_cert": "ssl_cert", "ssl_ca": "ssl_ca"}
 
@@ -203,7 +204,7 @@ _FOUND_ROWS: Final = 2  # an UPDATE counts the rows that it found, as apr_dbd_my
 
 def _one_line(problem: Exception) -> str:
     words = str(problem.args[-1] if problem.args else problem)  # PyMySQL puts a number before the words
-    return text(" ".join(words.split()).encode("utf-8", "replace"))
+    return text(" ".join(split(words)).encode("utf-8", "replace"))
 
 
 DRIVERS: Final[dict[str, Callable[[Query], Result]]] = {"sqlite3": ask_sqlite, "pgsql": ask_pgsql, "mysql": ask_mysql}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.modules import berkeley, gdbm, sdbm
 from whimbrel.modules.auth_files import Unreadable, Verifier
 from whimbrel.octets import raw, text
-from whimbrel.request.files import Mark, mark
+from whimbrel.request.files import Mark, is_settled_file, mark
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -54,14 +54,16 @@ class DbmFile:
         """Keys and values (C strings: up to the first NUL) as of now; raises DbmUnreadable."""
         suffixes = {"sdbm": (".dir", ".pag"), "ndbm": (".db",)}.get(self._driver, ("",))
         seen: list[Mark] = []
+        is_lasting = True
         for suffix in suffixes:
             info = r.files.stat(self.path + suffix)
             if info is None:
                 raise self._failure(r.files.errno or 2)
             seen.append(mark(info))
+            is_lasting = is_lasting and is_settled_file(info)
         if self._marks != tuple(seen):
             self._content = {text(key): text(value.partition(b"\0")[0]) for key, value in self._read()}
-            self._marks, self.verifier = tuple(seen), Verifier()
+            self._marks, self.verifier = tuple(seen) if is_lasting else None, Verifier()
         return self._content
 
     def _failure(self, errno: int, *, damaged: bool = False) -> DbmUnreadable:

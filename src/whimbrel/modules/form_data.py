@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.numbers import strip
 from whimbrel.octets import text
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ async def read_form(r: Request, limit: int) -> dict[str, str]:
 
     Raises FormTooLarge where decoded names and values together have more than *limit* bytes.
     """
-    kind = (r.headers_in.get("Content-Type") or "").partition(";")[0].strip().lower()
+    kind = strip((r.headers_in.get("Content-Type") or "").partition(";")[0]).lower()
     if kind != "application/x-www-form-urlencoded":
         return {}
     data, room = bytearray(), 3 * limit + _PAIRS

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from whimbrel.http.dates import DAYS, MONTHS
+from whimbrel.numbers import lower, strip
 from whimbrel.records import dataclass
 
 WINDOW: Final = 64        # bytes that must be there from an offset on, whatever a rule compares
@@ -18,7 +19,7 @@ _TEXT_SIZE: Final = 49    # what httpd keeps of a rule's text
 _KINDS: Final = ("char", "byte", "short", "long", "string", "date", "beshort", "belong", "bedate", "leshort", "lelong", "ledate")
 _SIZES: Final = {"char": 1, "byte": 1, "short": 2, "beshort": 2, "leshort": 2}
 _INDIRECT: Final = re.compile(r"(?:\.(?P<kind>[lsb]))?(?P<more>[+-]\d+)?\)", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)")
+_NUMBER: Final = re.compile(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)", re.ASCII)
 _ESCAPES: Final = {"n": "\n", "r": "\r", "b": "\b", "t": "\t", "f": "\f", "v": "\v"}
 _BLANK: Final = " \t\n\v\f\r"
 _PRINT: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[lh]*([sdiouxXc%])")
@@ -46,7 +47,7 @@ def _strtol(text: str) -> tuple[int, str]:
     found = _NUMBER.match(text)
     if found is None:
         return 0, text
-    word = found[0].strip().lower()
+    word = lower(strip(found[0]))
     digits = word.lstrip("+-")
     base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
     value = int(digits.removeprefix("0x") or "0", base)

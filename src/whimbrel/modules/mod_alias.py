@@ -15,7 +15,8 @@ from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.patterns import Substitution, compiled, is_url
-from whimbrel.modules.setters import Not, atoi, check_context, set_flag
+from whimbrel.modules.setters import Not, check_context, set_flag
+from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, Answer
@@ -122,7 +123,7 @@ def _status_word(word: str) -> int | None:
     """The status that the first word of Redirect names; None when it is no status."""
     if word.lower() in _STATUS:
         return _STATUS[word.lower()]
-    return atoi(word) if word[:1].isdigit() else None
+    return atoi(word) if is_digits(word[:1]) else None
 
 
 def _redirect_setter(default: int) -> Any:

@@ -15,7 +15,8 @@ from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
 from whimbrel.modules.auth_files import Verifier
-from whimbrel.modules.setters import atoi, global_only, set_text
+from whimbrel.modules.setters import global_only, set_text
+from whimbrel.numbers import atoi
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting

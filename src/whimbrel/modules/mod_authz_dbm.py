@@ -17,6 +17,7 @@ from whimbrel.modules.dbm_files import DbmFile
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text
 from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag, set_path, set_text
+from whimbrel.numbers import split
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
@@ -99,7 +100,7 @@ def make_group(scope: Scope, _args: str, names: Template) -> Check:
         text = expanded(r, names, _MODULE, "dbm-group", "AH02591")
         if text is None:
             return DENIED
-        if groups.intersection(text.split()):
+        if groups.intersection(split(text)):
             return GRANTED
         _refused(r, _NOT_MEMBER, "AH01801")
         return DENIED

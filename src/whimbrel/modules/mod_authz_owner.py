@@ -49,6 +49,7 @@ def _owner_and_group(r: Request, group: bool) -> str | _Problem:
     info = r.files.stat(r.filename)
     if info is None:
         return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.files.errno or 2)
+    r.outside()  # the database of accounts can change unseen
     try:
         return grp.getgrgid(info.st_gid).gr_name if group else pwd.getpwuid(info.st_uid).pw_name
     except KeyError:

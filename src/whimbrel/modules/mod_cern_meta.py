@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.directives.spec import Args, Directive, Where
-from whimbrel.modules.setters import atoi, set_flag, set_text
+from whimbrel.modules.setters import set_flag, set_text
+from whimbrel.numbers import atoi
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope

@@ -11,7 +11,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogSettings
-from whimbrel.modules.setters import atoi, global_only, timeout
+from whimbrel.modules.setters import global_only, timeout
+from whimbrel.numbers import BLANKS, atoi
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
@@ -36,7 +37,7 @@ class CgidServer(ScriptLogSettings):
 def set_timeout(cmd: Command, conf: CgidFolder, words: list[str]) -> None:
     """A time with or without unit; 2.2 takes negative ones too."""
     time = timeout(words[0])
-    if time is None and cmd.dialect.lenient_values and timeout(words[0].lstrip().removeprefix("-")) is not None:
+    if time is None and cmd.dialect.lenient_values and timeout(words[0].lstrip(BLANKS).removeprefix("-")) is not None:
         time = max(0, atoi(words[0]))
     if time is None:
         raise ConfigError(f"{cmd.name} has wrong format")

@@ -13,6 +13,7 @@ from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.dbd_drivers import DRIVERS, LIBRARIES, DatabaseError, Query, Result, missing_package
 from whimbrel.modules.setters import set_flag, set_text
+from whimbrel.numbers import is_digits, upper
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Finished, Module, Provider
 from whimbrel.registry.settings import UNSET, overlaid, setting
@@ -53,7 +54,7 @@ async def prepared(r: Request, label: str, *values: str) -> Result:
 
 def environment_name(prefix: str, column: str) -> str:
     """The variable that a column goes into."""
-    return prefix + re.sub(r"[^A-Z0-9]", "_", column.upper())
+    return prefix + re.sub(r"[^A-Z0-9]", "_", upper(column))
 
 
 def libraries(configuration: Finished) -> set[str]:
@@ -74,7 +75,7 @@ def set_driver(cmd: Command, record: DbdServer, words: list[str]) -> None:
 
 def check_number(_cmd: Command, _record: DbdServer, words: list[str]) -> None:
     """The sizes of the pool: digits."""
-    if not words[0].isdigit():
+    if not is_digits(words[0]):
         raise ConfigError("Argument must be numeric!")
 
 

@@ -14,7 +14,8 @@ from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.http.url import escape_uri
-from whimbrel.modules.setters import atoi, set_flag
+from whimbrel.modules.setters import set_flag
+from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
@@ -64,7 +65,7 @@ def set_redirect(cmd: Command, conf: DirSettings, args: list[str]) -> None:
     word = args[0]
     if word.lower() in _REDIRECTS:
         conf.redirect = _REDIRECTS[word.lower()]
-    elif word[:1].isdigit():
+    elif is_digits(word[:1]):
         conf.redirect = atoi(word)
         if not 300 <= conf.redirect < 400:
             raise ConfigError(f"{cmd.name} only accepts values between 300 and 399")

@@ -11,7 +11,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import atoi, own, set_flag
+from whimbrel.modules.setters import own, set_flag
+from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, Answer
@@ -58,7 +59,7 @@ def parse_code(text: str) -> Code:
 
 
 def _seconds(number: str, unit: str) -> int:
-    if not number[:1].isdigit():
+    if not is_digits(number[:1]):
         raise ConfigError(f"bad expires code, numeric value expected <num> '{number}'")
     if not unit:
         raise ConfigError("bad expires code, missing <type>")
@@ -92,7 +93,7 @@ def add_type(cmd: Command, conf: ExpiresFolder, words: list[str]) -> None:
 
 # Filter -------------------------------------------------------------------------------------------------------------------------------------------
 def _code_for(conf: ExpiresFolder, content_type: str | None) -> Code | None:
-    kind = (content_type or "").split(";", 1)[0].strip().lower()
+    kind = strip((content_type or "").split(";", 1)[0]).lower()
     found = conf.types.get(kind)
     if found is None and conf.wildcards is True and "/" in kind:
         found = conf.types.get(kind.partition("/")[0] + "/*")

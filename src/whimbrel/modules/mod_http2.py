@@ -14,7 +14,8 @@ from whimbrel.config.configuration import STREAM_TAGS
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Setter, atoi, timeout
+from whimbrel.modules.setters import Setter, timeout
+from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
@@ -108,7 +109,7 @@ def check_diary(_cmd: Command, _conf: Http2Server, words: list[str]) -> None:
 def check_priority(_cmd: Command, _conf: Http2Server, words: list[str]) -> None:
     """H2PushPriority: a media type, how it depends, and a weight that Before has none of; a number alone is a weight."""
     kind = words[1].lower()
-    alone = len(words) == 2 and kind[:1].isdigit()
+    alone = len(words) == 2 and is_digits(kind[:1])
     if not alone and kind not in ("after", "before", "interleaved"):
         raise ConfigError("dependency must be one of 'After', 'Before' or 'Interleaved'")
     weight = words[1] if alone else words[2] if len(words) > 2 else None
@@ -186,7 +187,7 @@ def settings_of(configuration: Any, server: Any) -> Http2Server | None:
 def propose(r: Request, offers: list[str]) -> str | None:
     """What an HTTP/1.1 request with an Upgrade field may change to: h2c, without a body and with settings (RFC 7540, 3.2)."""
     wanted = "h2c"
-    tokens = [word.strip().lower() for word in (r.headers_in.get("Connection") or "").split(",")]
+    tokens = [strip(word).lower() for word in (r.headers_in.get("Connection") or "").split(",")]
     length = r.headers_in.get("Content-Length")
     body = length != "0" if length is not None else "Transfer-Encoding" in r.headers_in
     if wanted not in offers or _MISSING in r.engine.configuration.declared or r.proto != (1, 1) or r.conf(Http2Folder).upgrade is False:

@@ -12,6 +12,7 @@ from typing import Any
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_text
+from whimbrel.numbers import BLANKS, is_digits, split, strip
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
@@ -23,7 +24,7 @@ DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">'
 MOST_POINTS = 100
 _NUMBER = r"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _PAIR = re.compile(_NUMBER + r"[, ]+" + _NUMBER)
-_SKIP = re.compile(r"\s*\d*.?\s*\d*", re.S)
+_SKIP = re.compile(r"\s*\d*.?\s*\d*", re.S | re.ASCII)
 _LEADING = re.compile(_NUMBER.removeprefix(r"[ \t]*"))
 Point = tuple[float, float]
 
@@ -82,7 +83,7 @@ def clicked(query: str | None) -> Point | None:
 
 def _number(words: str, stop: str) -> float | None:
     """The first number, as long as *stop* doesn't come before it."""
-    at = next((i for i, c in enumerate(words) if c.isdigit() or (stop and c == stop)), len(words))
+    at = next((i for i, c in enumerate(words) if is_digits(c) or (stop and c == stop)), len(words))
     found = _LEADING.match(words, at)
     return float(found[1]) if found else None
 
@@ -210,13 +211,13 @@ class Reading:
 
 def _word(words: str) -> tuple[str, str]:
     """The first word and what follows the blanks after it."""
-    parts = words.split(None, 1)
+    parts = split(words, 1)
     return parts[0], parts[1] if len(parts) > 1 else ""
 
 
 def _quoted(words: str) -> tuple[str | None, str]:
     """The text in quotes at the beginning and what follows, (None, *words*) where there is none."""
-    words = words.lstrip()
+    words = words.lstrip(BLANKS)
     if not words.startswith('"'):
         return None, words
     label, _, rest = words[1:].partition('"')
@@ -251,7 +252,7 @@ def make_handler(scope: Scope) -> Made:
         r.files.stat(r.filename)
         try:
             with open(raw(r.filename), "rb") as file:
-                lines = [line.strip() for line in text(file.read()).split("\n")]
+                lines = [strip(line) for line in text(file.read()).split("\n")]
         except OSError:
             return 404
         at, style = clicked(r.args), conf.menu.lower()

@@ -14,6 +14,7 @@ from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import getword
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
+from whimbrel.numbers import strip
 from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Module
 
@@ -82,7 +83,7 @@ def set_macro(command: Command, _none: None, words: list[str]) -> None:
 
 
 def _nothing_after(reader: Reader, what: str, text: str) -> None:
-    if text.strip():
+    if strip(text):
         source = reader.source
         warn(reader.configuration, "AH02989", f"{what} on line {source.number} of {source.path}: {text}")
 

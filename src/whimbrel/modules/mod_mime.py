@@ -190,8 +190,8 @@ def look_at(name: str, conf: MimeSettings, types: dict[str, str], dots_belong: b
     return Found(kind, charset, tuple(lists["encoding"]), tuple(lists["language"]), handler, ins, outs, tuple(others) if known else None)
 
 
-_MEDIA = pattern(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*")
-_PARAMETER = pattern(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S)
+_MEDIA = pattern(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*", re.ASCII)
+_PARAMETER = pattern(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S | re.ASCII)
 
 
 def with_charset(kind: str, charset: str | None) -> str | None:

@@ -34,7 +34,7 @@ _WORDS: Final = {
 }
 _GZIP, _COMPRESS, _PACK = b"\x1f\x8b", b"\x1f\x9d", b"\x1f\x1e"
 _TROFF: Final = re.compile(rb"\.[ \t\n\v\f\r]*[A-Za-z0-9\\][A-Za-z0-9]")
-_RESULT: Final = re.compile(r"\s*(?P<type>[^\s/]+/\S*)(?P<blank>\s)?\s*(?P<encoding>\S+\s?)?")
+_RESULT: Final = re.compile(r"\s*(?P<type>[^\s/]+/\S*)(?P<blank>\s)?\s*(?P<encoding>\S+\s?)?", re.ASCII)
 
 
 @dataclass(slots=True)

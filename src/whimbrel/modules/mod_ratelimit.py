@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from whimbrel.directives.spec import Versions
-from whimbrel.modules.setters import atoi
+from whimbrel.numbers import atoi
 from whimbrel.registry.module import Module, Provider
 from whimbrel.request.body import FilePart, Part, Stream, size_of
 

@@ -16,6 +16,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network, parse_written
 from whimbrel.modules.setters import Setter, own, set_flag, set_text
+from whimbrel.numbers import is_digits, strip
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
@@ -75,7 +76,7 @@ def _add_list(internal: bool) -> Setter:
             raise ConfigError(f"{cmd.name}: Could not open file {path}: {os.strerror(problem.errno or 0)}") from None
         found = []
         for number, line in enumerate(lines, 1):
-            for word in split_words(line.strip()):
+            for word in split_words(strip(line)):
                 if word.startswith("#"):
                     break
                 found += _networks(word, f"{cmd.name} at line {number} of {path}")
@@ -113,7 +114,7 @@ def _plain(text: str) -> str | None:
     try:
         if ":" in text:
             return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
-        return socket.inet_ntoa(socket.inet_aton(text)) if text[:1].isdigit() and " " not in text else None
+        return socket.inet_ntoa(socket.inet_aton(text)) if is_digits(text[:1]) and " " not in text else None
     except (OSError, ValueError):
         return None
 

@@ -12,7 +12,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import atoi, own, strtol_prefix
+from whimbrel.modules.setters import own
+from whimbrel.numbers import atoi, strtol
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import overlaid, setting
@@ -49,7 +50,7 @@ DEFAULTS_24 = {"header": ReadLimit(20, 40, 500), "body": ReadLimit(20, 0, 500)}
 
 
 def _number(words: str) -> tuple[int, str]:
-    value, rest = strtol_prefix(words)
+    value, rest = strtol(words)
     if rest == words:
         raise ConfigError(f"Value '{words}' not numerical")
     value = atoi(words)

@@ -15,7 +15,8 @@ from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.http.headers import Headers
 from whimbrel.http.url import escape_form
-from whimbrel.modules.setters import add_text, atoi, set_flag, set_number, set_text
+from whimbrel.modules.setters import add_text, set_flag, set_number, set_text
+from whimbrel.numbers import atoi, strtol
 from whimbrel.records import dataclass, field
 from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, Answer
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 _MODULE = "session"
 _EXPIRY: Final = "expiry"
 _SECOND: Final = 1_000_000  # microseconds
-_LARGEST: Final = (1 << 63) - 1
-_NUMBER: Final = re.compile(r"[ \t\n\v\f\r]*([+-]?\d+)", re.ASCII)
 _ESCAPE: Final = re.compile(r"%(..?)?", re.DOTALL)
 _ANYWHERE: Final = Where.OR_AUTHCFG | Where.RSRC_CONF
 
@@ -142,8 +141,7 @@ def _unescaped(value: str) -> str | None:
 
 
 def _number(value: str) -> int:
-    found = _NUMBER.match(value)
-    return max(-_LARGEST - 1, min(int(found[1]), _LARGEST)) if found else 0
+    return strtol(value)[0]
 
 
 # loading and saving -------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.modules.mod_session import Seal, SessionError
 from whimbrel.modules.setters import global_only, set_text
+from whimbrel.numbers import BLANKS, strip
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
@@ -127,10 +128,10 @@ def add_file(cmd: Command, record: SessionCryptoSettings, words: list[str]) -> N
     path = cmd.server_path(words[0])
     try:
         with open(raw(path), "rb") as file:
-            lines = text(file.read()).splitlines()
+            lines = text(file.read()).split("\n")
     except OSError as problem:
         raise ConfigError(f"SessionCryptoPassphraseFile: Could not open file {path}: {problem.strerror}") from None
-    _add(cmd, record, [word for line in lines if not line.lstrip().startswith("#") for word in split_words(line.strip())])
+    _add(cmd, record, [word for line in lines if not line.lstrip(BLANKS).startswith("#") for word in split_words(strip(line))])
 
 
 def set_driver(_cmd: Command, record: SessionCryptoServer, words: list[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from whimbrel.directives.spec import Args, Directive, Versions, Where
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_flag
+from whimbrel.numbers import lower
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
@@ -32,7 +33,7 @@ class SpelingFolder:
 
 def distance(asked: str, there: str) -> int:
     """Which single slip leads from *asked* to *there* (MISCAPITALIZED ... MISTYPED), BASENAME where it takes more."""
-    a, b = asked.lower(), there.lower()
+    a, b = lower(asked), lower(there)
     at = 0
     while at < len(a) and at < len(b) and a[at] == b[at]:
         at += 1
@@ -52,16 +53,16 @@ def distance(asked: str, there: str) -> int:
 async def candidates(conf: SpelingFolder, asked: str, names: list[str], slices: Slices) -> list[tuple[int, str]] | None:
     """(reason, name) for what may have been meant; None when *asked* itself is among the names."""
     out = []
-    base = asked.partition(".")[0].lower()
+    base = lower(asked.partition(".")[0])
     for name in names:
         if name == asked:
             return None
-        if name.lower() == asked.lower():
+        if lower(name) == lower(asked):
             out.append((MISCAPITALIZED, name))
         else:
             reason = BASENAME if conf.case_only else distance(asked, name)
             await slices.pause()
-            if reason != BASENAME or (conf.basename and name.partition(".")[0].lower() == base):
+            if reason != BASENAME or (conf.basename and lower(name.partition(".")[0]) == base):
                 out.append((reason, name))
     return sorted(out, key=lambda one: one[0])
 
@@ -93,7 +94,7 @@ def make_fixup(scope: Scope) -> Made | None:
 
 async def _names(r: Any, folder: str, slices: Slices) -> list[str]:
     """The entries of the folder, which is noted, so that an answer is kept no longer than they stay."""
-    r.files.stat(folder)
+    r.files.exact(folder)
     try:
         return [text(name) for name in [b".", b"..", *await names_in(raw(folder), slices)]]
     except OSError:

@@ -81,7 +81,7 @@ def _home(user: str) -> str | None:
         return None
 
 
-def _folder(pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
+def _folder(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
     """(the folder, None) that *pattern* gives for *user*, or (None, the URL to send the client to)."""
     prefix, star, rest = pattern.partition("*")
     tail = rest if star else pattern
@@ -90,6 +90,7 @@ def _folder(pattern: str, user: str, below: str) -> tuple[str | None, str | None
     if star and ":" in prefix:
         return None, prefix + user + below
     home = _home(user)
+    r.outside()  # the database of accounts can change unseen
     return (None if home is None else f"{home}/{tail}"), None
 
 
@@ -112,7 +113,7 @@ def make_translate(scope: Scope) -> Made | None:
             return DECLINED
         below = r.uri[2 + len(user):]
         for at, pattern in enumerate(patterns):
-            folder, url = _folder(pattern, user, below)
+            folder, url = _folder(r, pattern, user, below)
             if url is not None:
                 r.headers_out.set("Location", url)
                 return 302

@@ -15,7 +15,8 @@ from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.client_names import NAME_NOTE, client_address
-from whimbrel.modules.setters import atoi, set_choice, set_flag, set_text
+from whimbrel.modules.setters import set_choice, set_flag, set_text
+from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
@@ -54,7 +55,7 @@ class UsertrackServer:
 def set_expires(cmd: Command, conf: UsertrackServer, words: list[str]) -> None:
     """Seconds, which is what begins and ends in a digit, or pairs of a number and a unit after an optional "plus"."""
     text = words[0]
-    if text[:1].isdigit() and text[-1:].isdigit():
+    if is_digits(text[:1]) and is_digits(text[-1:]):
         conf.expires = atoi(text)
         return
     parts = [w for w in split_words(text) if w]
@@ -62,7 +63,7 @@ def set_expires(cmd: Command, conf: UsertrackServer, words: list[str]) -> None:
         parts = parts[1:]
     total = 0
     for number, unit in zip(parts[::2], [*parts[1::2], ""], strict=False):
-        if not number[:1].isdigit():
+        if not is_digits(number[:1]):
             raise ConfigError("bad expires code, numeric value expected.")
         if not unit:
             raise ConfigError("bad expires code, missing <type>")

@@ -12,6 +12,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Directive, Record, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter
+from whimbrel.numbers import lower
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, Answer
@@ -36,7 +37,7 @@ class VhostAliasServer:
 def _setter(field: str, by_address: bool) -> Setter:
     def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
         text = words[0]
-        if text.lower() == "none":
+        if lower(text) == "none":
             setattr(conf, field, None)
             return
         if not text.startswith("/"):
@@ -60,7 +61,7 @@ def interpolate(text: str, name: str, port: int) -> str:
         chosen = _chosen(parts, int(found[2]), bool(found[1]), bool(found[3]), ".")
         if found[5] is not None:
             chosen = _chosen(list(chosen), int(found[5]), bool(found[4]), bool(found[6]), "")
-        return chosen.lower()
+        return lower(chosen)
 
     return _PIECE.sub(piece, text)
 

@@ -14,7 +14,8 @@ from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Vers
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.listen import LISTEN
 from whimbrel.modules.core.process import GROUP, USER, Process, on_process, process_number, set_chroot
-from whimbrel.modules.setters import Setter, atoi
+from whimbrel.modules.setters import Setter
+from whimbrel.numbers import atoi
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module
 

@@ -13,7 +13,7 @@ from whimbrel.http.dates import parse_http
 from whimbrel.http.status import known
 from whimbrel.http.url import escape_html
 from whimbrel.modules.core.handler import set_last_modified
-from whimbrel.modules.setters import atoi
+from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.registry.phases import OK, Answer
 
 SHOWN: Final = 30           # characters of a bad line that a message shows
@@ -135,8 +135,8 @@ class ScriptHead:
 
 def _line_of(value: str, status: int, old: bool) -> str | None:
     """The status line that Status asks for: three digits and a reason; without one only where httpd has none of its own (validate_status_line)."""
-    if not value[:3].isdigit():
+    if not is_digits(value[:3]):
         return None
     if len(value) == 3:
         return None if known(status, version22=old) else value + " "
-    return value if value[3] == " " and value[4:].strip() else None
+    return value if value[3] == " " and strip(value[4:]) else None

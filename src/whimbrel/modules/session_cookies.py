@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
+from whimbrel.numbers import split
 from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def named(directive: str, line: str, *, empty: str, bad: str, marks: str) -> Coo
     line = line.strip(_BLANKS)
     if not line:
         raise ConfigError(empty)
-    name = line.split(None, 1)[0] if not modern else ""
+    name = split(line, 1)[0] if not modern else ""
     rest = line[len(name):]
     if modern:
         name, rest = getword(line)  # the only one of the two that minds quotes

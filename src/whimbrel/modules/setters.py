@@ -15,6 +15,7 @@ from whimbrel.config.context import spot
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
 from whimbrel.lazily import pattern
+from whimbrel.numbers import atoi, strtol
 
 Setter = Callable[[Command, Any, list[str]], None]
 
@@ -151,41 +152,6 @@ def own(record: Any, name: str, empty: Callable[[], Any]) -> Any:
     return value if type(value) is type(empty()) else empty()
 
 
-_ATOI = pattern(r"[ \t\n\v\f\r]*([+-]?\d+)", re.ASCII)
-_STRTOL = {
-    10: pattern(r"[ \t\n\v\f\r]*([+-]?)(\d+)()", re.ASCII),
-    16: pattern(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX])?([0-9a-fA-F]+)()", re.ASCII),
-    8: pattern(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)()", re.ASCII),
-}
-
-
-def atoi(text: str) -> int:
-    """C's atoi: leading blanks, a sign, digits; what follows is dropped; wrapped to 32 bits as the C library does."""
-    found = _ATOI.match(text)
-    if not found:
-        return 0
-    value = max(-(1 << 63), min(int(found[1]), (1 << 63) - 1))
-    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def strtol(text: str, base: int = 10) -> int | None:
-    """The whole of *text* as a number (base 0: 0x and 0 mark hexadecimal and octal), or None; ``""`` is 0, as C reads it."""
-    value, rest = strtol_prefix(text, base)
-    return None if rest else value
-
-
-def strtol_prefix(text: str, base: int = 10) -> tuple[int, str]:
-    """C's strtol without its limits: the number at the start of *text*, 0 for none, and what follows it."""
-    if base == 0:
-        digits = text.lstrip(" \t\n\v\f\r").lstrip("+-")[:3].lower()
-        base = 16 if re.match("0x[0-9a-f]", digits) else 8 if digits[:1] == "0" else 10
-    found = _STRTOL[base].match(text)
-    if not found:
-        return 0, text
-    value = int(found[2], base)
-    return (-value if found[1] == "-" else value), text[found.end():]
-
-
 _TIME = pattern(r"(?:[ \t\n\v\f\r]*([+-]?\d+))?(.*)", re.ASCII | re.DOTALL)
 _MICROSECONDS = {"s": 1_000_000, "h": 3_600_000_000, "ms": 1000, "mi": 60_000_000}
 
@@ -199,5 +165,5 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
     assert found is not None
     unit = found[2] or default_unit
     factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
-    value = int(found[1] or 0) * factor if text and factor else 1 << 63
+    value = strtol(found[1] or "0")[0] * factor if text and factor else 1 << 63
     return value if 0 <= value < 1 << 63 else None

@@ -206,13 +206,14 @@ class RequestBody:
         self._chunks.clear()
         return data
 
-    def _within(self, limit: int) -> None:
+    def check_announced(self, limit: int) -> None:
+        """Raise BodyError(413) if Content-Length says that the body exceeds *limit* bytes (0: none)."""
         if limit and (self.length or 0) > limit:
             raise too_large(limit, announced=self.length or 0)
 
     async def read_all(self, limit: int = 0) -> bytes:
         """Everything; raises BodyError(413) beyond *limit* bytes (0: none)."""
-        self._within(limit)
+        self.check_announced(limit)
         out = []
         size = 0
         while data := await self.read():
@@ -224,7 +225,7 @@ class RequestBody:
 
     async def discard(self, limit: int = 0) -> None:
         """Read it and throw it away; raises BodyError."""
-        self._within(limit)
+        self.check_announced(limit)
         size = 0
         while data := await self.read():
             size += len(data)

@@ -6,7 +6,10 @@ import os
 from typing import Final
 
 from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.http.chunked import BodyError
 from whimbrel.http.error_page import Page, alike, error_page
+from whimbrel.http.status import DROPPING
+from whimbrel.numbers import is_alphanumeric
 from whimbrel.octets import raw
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DONE, OK, Answer
@@ -15,6 +18,8 @@ from whimbrel.request.process import run
 from whimbrel.request.record import Request
 
 MOST_PAGES: Final = 64  # that are kept of those which tell nothing of the request
+_HTTP_2: Final = (2, 0)
+DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
@@ -67,7 +72,7 @@ async def _redirected(r: Request, first: Request, document: str) -> Answer:
 def is_url(text: str) -> bool:
     """Whether *text* begins with a scheme and a colon (ap_is_url)."""
     scheme, colon, _ = text.partition(":")
-    return bool(colon) and bool(scheme) and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
+    return bool(colon) and bool(scheme) and is_alphanumeric(scheme.replace("+", "").replace("-", "").replace(".", ""))
 
 
 def error_document(r: Request, status: int) -> str | None:
@@ -77,6 +82,26 @@ def error_document(r: Request, status: int) -> str | None:
         return None
     text: str | None = found.text(r) if hasattr(found, "text") else found
     return text
+
+
+async def body_failure(r: Request, status: int) -> BodyError | None:
+    """Read the rest of the request's body before the page for *status* is made, where the connection is to go on (ap_discard_request_body).
+
+    The error of a body that cannot be read, or is too large: its status is answered instead of *status*.
+    """
+    body, limit = r.body_in, r.conf(CoreFolder).limit_body
+    if r.close or status in DROPPING or r.proto >= _HTTP_2:
+        return None
+    if limit < 0:
+        limit = DEFAULT_BODY_LIMIT if r.plan.dialect.body_limit else 0
+    try:
+        if r.head is not None and r.head.expect_continue:
+            body.check_announced(limit)  # the client waits to be told to send it, and is not
+        elif not body.ended or body.buffered or body.failure is not None:
+            await body.discard(limit)
+    except BodyError as problem:
+        return problem
+    return None
 
 
 def die_at_once(r: Request, status: int) -> bool:

@@ -16,14 +16,13 @@ from whimbrel.http.asked import AskedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
-from whimbrel.http.status import DROPPING
 from whimbrel.registry.phases import DECLINED, DONE, OK
 from whimbrel.registry.phases import Answer as Said
 from whimbrel.request import identity, redirect
 from whimbrel.request.answer import DATE_BYTES, Answer
 from whimbrel.request.body import RequestBody, level_of
 from whimbrel.request.books import KeptAnswers
-from whimbrel.request.die import die, die_at_once, send_error
+from whimbrel.request.die import body_failure, die, die_at_once, send_error
 from whimbrel.request.drive import drive
 from whimbrel.request.error_log import ErrorLog
 from whimbrel.request.files import Contents, Looks
@@ -31,6 +30,7 @@ from whimbrel.request.finish import finish, last_of
 from whimbrel.request.forms import Form, finish_at_once, refused_at_once
 from whimbrel.request.htaccess import Htaccess
 from whimbrel.request.kept import Kept, repeat
+from whimbrel.request.line_cache import LineCache
 from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.plan import World
 from whimbrel.request.process import invoke_handler, process, run
@@ -72,6 +72,7 @@ class Engine:
         self.turns = Turns()
         self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
         self.shown: Shown = {}  # see raw_head.py
+        self.log_lines = LineCache()
         self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
         self.forms: dict[tuple[Any, ...], Form] = {}  # heads of answers (see forms.py)
         self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
@@ -105,11 +106,10 @@ class Engine:
                             status = await invoke_handler(r)
             except BodyError as problem:
                 status = self._unread(r, problem)
-            failure = body.failure
             if status in (OK, DONE):
                 pass
-            elif failure is not None and failure.chunk and status != failure.status and not (r.close or status in DROPPING):
-                r.status, body.noticed = failure.status, True  # the body is looked at before the page for another failure is made
+            elif (body.length != 0 or body.failure is not None) and (failure := await body_failure(r, status)) is not None:
+                r.status = self._unread(r, failure)
                 await send_error(r, status)
             else:
                 answer = refused_at_once(r, status)
@@ -117,6 +117,9 @@ class Engine:
                     return answer
                 if not die_at_once(r, status):
                     await die(r, status)
+        elif (body.length != 0 or body.failure is not None) and (failure := await body_failure(r, status)) is not None:
+            r.status = self._unread(r, failure)
+            await send_error(r, status)
         elif head.error is not None and head.error.additional:
             r.status = status
             await send_error(r, head.error.additional)

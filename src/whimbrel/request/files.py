@@ -7,6 +7,8 @@ kept answer is good as long as each note still holds.
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Callable, Container, Mapping
 from errno import EINVAL, ENOENT, ENOTDIR
 from stat import S_IFDIR, S_IFLNK, S_IFREG
@@ -16,7 +18,7 @@ from whimbrel.octets import raw
 from whimbrel.records import dataclass
 
 Mark = tuple[int, int, int, int, int, int] | None
-Stamp = tuple[int, int, int, int]  # of a file: time of change, size, inode, time of the inode's change
+Stamp = tuple[int, int, int, int, int]  # of a file: time of change, size, inode, time of the inode's change, device
 Moving = tuple[str, Callable[[int], str]]
 
 
@@ -28,7 +30,8 @@ CONTENT_COST: Final = 1024
 ALL_CONTENTS: Final = 2 * 1024 * 1024
 SETTLED: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
 ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
-MOST_NOTES: Final = 8192  # that answers have in common
+MOST_NOTES: Final = 8192  # that answers have in common, about paths of at most LONGEST_NOTE bytes
+LONGEST_NOTE: Final = 512
 FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
 
 
@@ -39,13 +42,37 @@ def mark(info: os.stat_result) -> Mark:
     """
     mode = info.st_mode
     if mode & KIND == _FOLDER:
-        return (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
-    return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
+        return (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
+    return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_ctime_ns, info.st_dev)
 
 
 def stamp_of(info: os.stat_result) -> Stamp:
     """What stays the same as long as a file's content does."""
-    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns)
+    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns, info.st_dev)
+
+
+_COARSE: Final = getattr(time, "CLOCK_REALTIME_COARSE", 5 if sys.platform == "linux" else time.CLOCK_REALTIME)  # of which kernels stamp files
+
+
+_clock = time.clock_gettime_ns
+
+
+def file_clock() -> int:
+    """The time in nanoseconds that the kernel would stamp on a file that is changed now; it moves in ticks of up to 10 ms."""
+    return _clock(_COARSE)
+
+
+def is_settled(changed: int, clock: int) -> bool:
+    """Return True if every change after *clock* (of `file_clock`) gets another time than *changed*, the inode's last (st_ctime_ns).
+
+    Two changes within one tick have the same time, on file systems that keep whole seconds (or pairs of them) two within one second.
+    """
+    return changed < clock and (changed % 1_000_000 != 0 or changed + 2 * SETTLED < clock)
+
+
+def is_settled_file(info: os.stat_result) -> bool:
+    """Return True if what is read from now on can be told from later contents by the file's mark; ask before reading."""
+    return is_settled(info.st_ctime_ns, file_clock())
 
 
 def failure(why: int) -> Mark:
@@ -85,9 +112,11 @@ class Looks:
         key = (path, follow, known)
         found = self.notes.get(key)
         if found is None:
-            if len(self.notes) >= MOST_NOTES:
-                self.notes.clear()
-            found = self.notes[key] = Note(path, follow, known)
+            found = Note(path, follow, known)
+            if len(path) <= LONGEST_NOTE:
+                if len(self.notes) >= MOST_NOTES:
+                    self.notes.clear()
+                self.notes[key] = found
         return found
 
 
@@ -111,11 +140,14 @@ def _question(*, follow: bool) -> Callable[[FileView, str], os.stat_result | Non
             return None
         mode, newest = info.st_mode, info.st_mtime_ns
         if mode & KIND == _FOLDER:
-            known = self.notes[key] = (ANY_ENTRIES, 0, info.st_ino, mode, info.st_uid, info.st_gid)
+            known = self.notes[key] = (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
         else:
-            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, info.st_ctime_ns, 0)
+            changed = info.st_ctime_ns
+            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, changed, info.st_dev)
             if newest > self.newest:
                 self.newest = newest
+            if changed > self.changed:
+                self.changed = changed
         if looks is not None and looks.open:
             looks.known[key] = (info, known, 0)
         return info
@@ -132,8 +164,8 @@ class FileView:
     One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others.
     """
 
-    __slots__ = ("_looks", "client", "errno", "lists", "moving", "nested", "newest", "notes", "outside", "own",
-                 "query")
+    __slots__ = ("_begun", "_listings", "_looks", "changed", "client", "errno", "lists", "moving", "nested", "newest", "notes",
+                 "outside", "own", "query")
 
     def __init__(self, looks: Looks | None = None) -> None:
         self._looks = looks
@@ -141,7 +173,9 @@ class FileView:
         self.lists: tuple[Container[str], ...] = ()
         self.notes: dict[tuple[bytes, bool], Mark] = {}
         self.moving: list[Moving] = []
-        self.newest = self.nested = 0
+        self.newest = self.changed = self.nested = 0
+        self._begun = _clock(_COARSE)
+        self._listings: dict[tuple[bytes, bool], Mark] = {}
         self.errno = 0  # why the last question that got None got it
 
     stat = _question(follow=True)
@@ -155,8 +189,8 @@ class FileView:
         self.notes[key] = known
         if info is None:
             self.errno = why
-        elif known is not None and known[0] > self.newest:
-            self.newest = known[0]
+        elif known is not None and known[0] >= 0:
+            self.newest, self.changed = max(self.newest, known[0]), max(self.changed, known[4])
         return info
 
     def _missing(self, key: tuple[bytes, bool], why: int) -> None:
@@ -173,12 +207,18 @@ class FileView:
         """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
         info = self.stat(path)
         if info is not None:
-            self.notes[raw(path), True] = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, 0)
-            self.newest = max(self.newest, info.st_mtime_ns)
+            self._listings[raw(path), True] = (
+                info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, info.st_dev)
+            self.newest, self.changed = max(self.newest, info.st_mtime_ns), max(self.changed, info.st_ctime_ns)
         return info
+
+    def is_settled(self, seconds: float) -> bool:
+        """Return True if every file was left alone for a second before *seconds*, and a later change of one shows in its mark."""
+        return seconds * 1e9 - self.newest > SETTLED and is_settled(self.changed, self._begun)
 
     def lasting(self) -> tuple[Note, ...]:
         """What has to be asked again to know that all of `notes` still hold: not what others of them say as well."""
+        self.notes.update(self._listings)
         made = Note if self._looks is None else self._looks.note
         return tuple([made(path, follow, known) for (path, follow), known in self.notes.items() if not self._implied(path, follow, known)])
 
@@ -222,7 +262,7 @@ class Contents:
     def get(self, path: str, info: os.stat_result) -> Content | None:
         """What is known of *path*, which *info* tells of."""
         found = self._files.get(path)
-        if found is not None and found.stamp == (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns):
+        if found is not None and found.stamp == (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns, info.st_dev):
             return found
         return None
 
@@ -270,9 +310,9 @@ def still_holds(notes: tuple[Note, ...], turn: int) -> bool:
             if known is None:
                 return False
             if known[0] == ANY_ENTRIES:
-                if (ANY_ENTRIES, 0, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
+                if (ANY_ENTRIES, info.st_dev, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
                     return False
-            elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, 0) != known:
+            elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, info.st_dev) != known:
                 return False
         note.turn = turn
     return True

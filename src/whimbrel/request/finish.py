@@ -6,9 +6,11 @@ import os
 from collections.abc import Collection
 from typing import Final
 
+from whimbrel.http.fields import has_token
 from whimbrel.http.headers import Pair
 from whimbrel.http.response import bad_header
 from whimbrel.http.status import DROPPING, status_line
+from whimbrel.numbers import BLANKS, lower, split, strip
 from whimbrel.octets import raw
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart
@@ -170,10 +172,9 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     """
     server, out = r.plan.server_core, r.headers_out
     asked = "" if plain else r.headers_in.get("Connection", "") or ""
-    tokens = [t.strip().lower() for t in asked.split(",")] if asked else ()
-    asked_to_close = "close" in tokens
+    asked_to_close = bool(asked) and has_token(asked, "close")
     entries = out.entries()
-    wimpy = "connection" in entries and _has_token(out.get("Connection"), "close")
+    wimpy = "connection" in entries and has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "content-length" in entries
     ends = refused or (r.close and _announced(r)) or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
@@ -181,7 +182,7 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served
-    asks = "keep-alive" in tokens
+    asks = bool(asked) and has_token(asked, "keep-alive")
     stays = (
         defined and not ends and not (r.expecting_100 and _waits(r)) and server.keep_alive and server.keep_alive_timeout > 0
         and (server.max_keep_alive == 0 or left > 0) and r.status not in DROPPING and not wimpy and not asked_to_close and not r.connection.ending
@@ -224,14 +225,10 @@ def _vary(r: Request) -> None:
     """One Vary field that names each header once."""
     names: dict[str, str] = {}
     for value in r.headers_out.get_all("Vary"):
-        for name in value.replace(",", " ").split():
+        for name in split(value.replace(",", " ")):
             names.setdefault(name.lower(), name)
     if names:
         r.headers_out.set("Vary", ",".join(names.values()))
-
-
-def _has_token(value: str | None, token: str) -> bool:
-    return value is not None and token in (t.strip().lower() for t in value.split(","))
 
 
 def _entity_fields(r: Request, bodiless: bool) -> None:
@@ -269,8 +266,8 @@ def content_type(r: Request) -> str | None:
     charset = r.plan.core.add_default_charset
     if charset and "suppress-error-charset" not in r.env:
         media, semicolon, parameters = kind.partition(";")
-        if media.strip().lower() in ("text/plain", "text/html") and "charset=" not in parameters.lower():
-            kind = f"{media.rstrip()}{semicolon}{parameters}; charset={charset}" if semicolon else f"{media}; charset={charset}"
+        if lower(strip(media)) in ("text/plain", "text/html") and "charset=" not in parameters.lower():
+            kind = f"{media.rstrip(BLANKS)}{semicolon}{parameters}; charset={charset}" if semicolon else f"{media}; charset={charset}"
     return kind
 
 

@@ -17,7 +17,8 @@ from whimbrel.request.finish import HEADER_ONLY, HTTP_1_1, RANGES, SAID, answer_
 from whimbrel.request.kept import slot_of
 from whimbrel.request.record import Request
 
-MOST_FORMS: Final = 512  # heads of answers that are kept
+MOST_FORMS: Final = 512  # heads of answers that are kept, none of more than LARGEST_FORM bytes with its error page
+LARGEST_FORM: Final = 4096
 # Variables that decide about the form of an answer.
 DECIDING: Final = frozenset(("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset"))
 TELLING: Final = frozenset((405, 501))  # whose head names methods
@@ -73,7 +74,9 @@ def refused_at_once(r: Request, status: int) -> Answer | None:
             return None
         answer = finish_at_once(r)
         if answer is not None and not r.chunked:
-            _keep(r, key, answer)
+            page = r.body[0] if len(r.body) == 1 else b""
+            if isinstance(page, bytes):
+                _keep(r, key, answer, page)
         return answer
     r.status, r.answers, r.content_type = status, True, "text/html; charset=iso-8859-1"
     if r.output_filters:
@@ -115,17 +118,18 @@ def _common(r: Request) -> bool:
     )
 
 
-def _keep(r: Request, key: tuple[Any, ...], answer: Answer) -> None:
-    """Let other answers have the head of this one."""
+def _keep(r: Request, key: tuple[Any, ...], answer: Answer, page: bytes = b"") -> None:
+    """Let other answers have the head of this one, and the error *page*."""
     if answer.framing is not Framing.LENGTH or answer.close:
         return
     slot, forms = slot_of(r, answer.after), r.engine.forms
     if slot is None and r.keepalive_max:
         return
+    if len(answer.after) + len(page) > LARGEST_FORM:
+        return
     if len(forms) >= MOST_FORMS:
         forms.clear()
-    body = r.body[0] if len(r.body) == 1 else b""
-    forms[key] = Form(answer.before, answer.after, r.headers_out.copy(), slot, body if isinstance(body, bytes) else b"")
+    forms[key] = Form(answer.before, answer.after, r.headers_out.copy(), slot, page)
 
 
 def _of(r: Request, form: Form, body: list[Part]) -> Answer:

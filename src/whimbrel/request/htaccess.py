@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.htaccess import HtaccessCache, Override, override_of
 from whimbrel.config.model import Layer
-from whimbrel.request.files import FileView, Stamp, stamp_of
+from whimbrel.request.files import FileView, Stamp, is_settled_file, stamp_of
 from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Look = tuple[str, Stamp | None]  # a file that was looked for, and how it was found
 _ABSENT: Final = (ENOENT, ENOTDIR)
-_NEVER: Final = (-1, -1, -1, -1)  # the stamp of a file that has to be read again each time
+_NEVER: Final = (-1, -1, -1, -1, -1)  # the stamp of a file that has to be read again each time
 
 
 def look_again(files: FileView, looks: tuple[Look, ...]) -> bool:
@@ -27,7 +27,7 @@ def look_again(files: FileView, looks: tuple[Look, ...]) -> bool:
         if info is None:
             if stamp is not None or files.errno not in _ABSENT:
                 return False
-        elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns) != stamp:
+        elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns, info.st_dev) != stamp:
             return False
     return True
 
@@ -79,6 +79,8 @@ class Htaccess:
             if known is not None and known[0] == stamp and known[1] is rules.override:
                 looks.append((path, stamp))
                 return known[2]
+            if info is not None and not is_settled_file(info):
+                stamp = _NEVER
             layer = self._read(r, path, rules.override, stamp, looks)
             if layer is not None:
                 return layer

@@ -20,6 +20,7 @@ _TOKENS = {
 FULL = f"Whimbrel/{_MAJOR}.{_MINOR} (Unix)"
 _ORIGINS: Final = "own origins"  # a plan's note: scheme, host and port of its URLs by what they depend on
 MOST_ORIGINS: Final = 256
+LONGEST_ORIGIN: Final = 300
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -76,7 +77,9 @@ def construct_url(r: Request, uri: str) -> str:
         name = server_name(r)
         if ":" in name and not name.startswith("["):
             name = f"[{name}]"
-        origin = known[key] = join_url(scheme(r), name, server_port(r), "")
+        origin = join_url(scheme(r), name, server_port(r), "")
+        if len(origin) <= LONGEST_ORIGIN:
+            known[key] = origin
     return origin + uri
 
 

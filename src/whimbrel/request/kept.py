@@ -7,6 +7,7 @@ request, and the error-log lines to repeat.  Where it is found: request/books.py
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import CoreServer
@@ -30,7 +31,9 @@ LENGTH: Final = b"\r\nContent-Length: %d\r\n"
 BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error-log line: about
 NOTE: Final = 300
 EVENT: Final = 400
-MAX_RECENT: Final = 256
+HEADS: Final = 6     # times that a head's bytes are there: key, request, fields, and its line in a log, in which a byte may become four
+LARGE: Final = 16 * 1024  # bytes of a body that is written apart from its head, so that it is there once however many clients are slow
+_numbers: Final = count(1)
 
 
 class Kept:
@@ -47,7 +50,7 @@ class Kept:
 
     The body is *body*, or all of *file*, whose mark is *stamp*, or what *remade* makes for each use.
 
-    *weight* is about what it takes in memory, in bytes.
+    *weight* is about what it takes in memory, in bytes.  *large*: its body is never joined with a head.  *number* tells kept answers apart.
 
     The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes (with a
     *slot* those before the Keep-Alive count, and *tail* those behind; see `counted`), *adders* write
@@ -57,8 +60,8 @@ class Kept:
 
     __slots__ = (
         "adders", "adds", "after", "any_query", "asker", "before", "body", "changed", "checked", "chunked", "client", "close", "data", "date",
-        "digits", "events", "file", "head", "head_size", "hot", "limit", "line_client", "line_digits", "line_second", "lines", "lists", "logs",
-        "moved", "moving", "notes", "nothing", "outlines", "payload", "pieces", "recent", "recent_second", "remade", "request", "size",
+        "digits", "events", "file", "head", "head_size", "hot", "large", "limit", "line_client", "line_digits", "line_second", "lines", "lists",
+        "logs", "moved", "moving", "notes", "nothing", "number", "outlines", "payload", "remade", "request", "size",
         "sized", "slot", "stamp", "steady", "tail", "turn", "weight", "writers",
     )
 
@@ -76,6 +79,8 @@ class Kept:
         self.stamp = None if file is None or r.info is None else mark(r.info)
         self.chunked = answer.framing is Framing.CHUNKED
         self.payload = self._framed(body)  # as HTTP/1 sends it
+        self.large = len(self.payload) >= LARGE
+        self.number = next(_numbers)
         self.moving = _moving(r, answer.after)
         self.slot = slot_of(r, answer.after)  # what follows Date around the Keep-Alive count, and its start
         self.digits = len(str(r.keepalive_max))
@@ -90,7 +95,9 @@ class Kept:
         self.writers: tuple[tuple[LogSink, Callable[[Any], bytes]], ...] = ()
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
-        self.weight = len(body) + BASE + NOTE * len(self.notes) + EVENT * len(self.events)
+        copies = 1 + self.chunked + (not self.large)  # in `payload` and in `data`
+        self.weight = (len(body) * copies + BASE + sum([NOTE + len(note.path) for note in self.notes]) + sum([EVENT + len(event.text) for event in self.events])
+                       + HEADS * len(head.raw) + 2 * self.head_size)
         self.steady = not self.events and self.remade is None
         self.sized = False
         self.line_digits = 0
@@ -98,11 +105,8 @@ class Kept:
         self.date = self.data = self.tail = self.moved = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
-        self.recent: dict[tuple[Told, str, int], tuple[bytes, ...]] = {}
         self.outlines: tuple[Outline, ...] | None = None
-        self.pieces: dict[tuple[str, int], tuple[bytes, ...]] = {}
         self.nothing: dict[bytes, bytes] = {}
-        self.recent_second = 0
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
 
@@ -164,6 +168,7 @@ class Kept:
             self.head_size += len(fields) - len(self.after)
             self.after = fields
         self.body, self.payload, self.size, self.data = body, self._framed(body), len(body), b""
+        self.large = len(self.payload) >= LARGE
         return bool(body)
 
     def fields(self, connection: Connection, date: bytes, now: float) -> bytes:
@@ -212,7 +217,8 @@ class Kept:
         made = object.__new__(Kept)
         for name in Kept.__slots__:
             setattr(made, name, getattr(self, name))
-        made.head, made.turn, made.hot, made.line_second, made.recent, made.pieces = head, -2, -2, 0, {}, {}
+        made.head, made.turn, made.hot, made.line_second, made.number = head, -2, -2, 0, next(_numbers)
+        made.weight = self.weight + HEADS * len(head.raw)
         return made
 
     def lines_for(self, head: bytes, told: Told, connection: Connection, now: float) -> tuple[bytes, ...]:
@@ -220,33 +226,29 @@ class Kept:
 
         *told* are its lines that they tell of: where these are the same, the same client's are the same within one second.
         """
-        second = int(now)
-        if second != self.recent_second:
-            self.recent, self.pieces, self.recent_second = {}, {}, second
-        elif len(self.recent) >= MAX_RECENT:
-            self.recent = {}
+        engine = self.request.engine
+        recent = engine.log_lines
         digits = self._digits(connection) if self.sized else 0
-        key = (told, connection.client_ip, digits)
-        found = self.recent.get(key)
+        key = (self.number, told, connection.client_ip, digits)
+        found = recent.of(int(now)).get(key)
         if found is None:
             if self.outlines is None:
                 view = KeptView(self, connection, now, RawHead(head, told))
                 found = tuple([line(view) for _sink, line in self.writers])
             else:
-                values = values_of(head, told, self.request.engine.shown, self.nothing)
+                values = values_of(head, told, engine.shown, self.nothing)
                 found = tuple([pieces % values for pieces in self._pieces(self.outlines, connection, now, digits)])
-            self.recent[key] = found
+            recent.put(key, found, told)
         return found
 
     def _pieces(self, outlines: tuple[Outline, ...], connection: Connection, now: float, digits: int) -> tuple[bytes, ...]:
         """The lines for one client, within one second, but for what requests tell of themselves."""
-        key = (connection.client_ip, digits)
-        found = self.pieces.get(key)
+        key, recent = (self.number, connection.client_ip, digits), self.request.engine.log_lines
+        found = recent.of(int(now)).get(key)
         if found is None:
-            if len(self.pieces) >= MAX_RECENT:
-                self.pieces = {}
             view = KeptView(self, connection, now, None)
-            found = self.pieces[key] = tuple([pieced(outline, view) for outline in outlines])
+            found = tuple([pieced(outline, view) for outline in outlines])
+            recent.put(key, found)
         return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:

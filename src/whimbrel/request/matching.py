@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.config.model import Layer, Section
+from whimbrel.numbers import upper
 from whimbrel.regex import Regex
 from whimbrel.request.record import Request
 from whimbrel.wildcards import wildcards
@@ -30,7 +31,7 @@ def matched(r: Request, regex: Regex, subject: str) -> bool:
         for name, number in names.items():
             value = found.group(number)
             if value is not None:
-                r.env["MATCH_" + name.upper()] = value
+                r.env["MATCH_" + upper(name)] = value
     return True
 
 

@@ -13,6 +13,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.config.model import Layer, Section, Server
 from whimbrel.dialect import Dialect
+from whimbrel.numbers import strip
 from whimbrel.registry.module import Hook, Made, Module, Reads
 from whimbrel.registry.phases import DECLINED, OK, PHASES, Answer, HookFn, Phase, Run
 from whimbrel.registry.settings import filled, merge
@@ -63,7 +64,7 @@ class Ready:
         """The handler of a request that none was named for, by its media type, and the hooks that may take it."""
         found = self._types.get(kind)
         if found is None:
-            handler = kind.split(";", 1)[0].strip() if kind else "default-handler"
+            handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
             if len(self._types) >= MOST_HANDLERS:
                 self._types.clear()
             found = self._types[kind] = (handler, self.named(handler))

@@ -7,7 +7,7 @@ What a line is worth is worked out once for each set of fields: clients repeat m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from typing import Any, Final
 
 from whimbrel.http.url import escape_logitem
@@ -20,9 +20,13 @@ BY_CLIENT: Final = "\x7fclient"
 BY_QUERY: Final = "\x7fquery"
 ALWAYS: Final = frozenset((
     "host", "connection", "content-length", "transfer-encoding", "expect", "upgrade", "http2-settings", "range", "request-range",
+    "keep-alive", "proxy-connection", "te",  # in HTTP/2 a request with one of these is malformed (RFC 9113, 8.2.2)
 ))
 MAX_KNOWN: Final = 2048
-MOST_SHOWN: Final = 4096  # field lines of which it is known how a log shows them
+MAX_KNOWN_BYTES: Final = 128 * 1024  # of lines, in each of the two caches of a FieldSet
+LINE_COST: Final = 128               # bytes that a line takes beyond its own
+MOST_SHOWN: Final = 1024  # field lines of which it is known how a log shows them, none longer than LONGEST_SHOWN bytes
+LONGEST_SHOWN: Final = 512
 _AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
 MATTERS: Final = 1  # what a line is worth: it decides about the answer
 TOLD: Final = 2     # it is told in an access log
@@ -30,8 +34,12 @@ TESTED: Final = 4   # it decides by what tests say of its value
 _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[\t -~\x80-\xff]*")
 _QUERY: Final = re.compile(rb"[!\"$-~\x80-\xff]*").fullmatch
 # A request line with a query: that of HTTP/1, and the one of HTTP/2 (see http2.raw_head).
-_QUERIED: Final = re.compile(rb"((?:\0[01] )?[A-Z]+ (?:https? )?/[^? ]*)\?[!\"$-~\x80-\xff]*( [^?]*)").fullmatch
+_QUERIED: Final = re.compile(rb"((?:\0[01] )?[A-Z]+ (?:https? )?/[^?# ]*)\?[!\"$-~\x80-\xff]*( [^?]*)").fullmatch
 _VALUE: Final = re.compile(rb"[\t -~\x80-\xff]*").fullmatch
+_WORD: Final = rb"[!-~\x80-\xff]++"
+_FORM: Final = re.compile(
+    rb"(?:%b %b HTTP/1\.[01]|\0[01](?: %b){4} HTTP/2\.0)\r\n(?:[-!#$%%&'*+.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n)*+\r\n" % (_WORD, _WORD, _WORD)
+).fullmatch
 
 Key = tuple[bytes | str | int, ...]
 Lists = tuple[Container[str], ...]  # of addresses, each asked whether a client's is in it
@@ -42,6 +50,19 @@ Outline = tuple[tuple[Fill, ...], tuple[bytes, ...]]
 """A line of an access log in pieces: what makes those between its holes, one more than there are holes; and what belongs into these: a field by its
 lower-case name, the request line for b""."""
 Shown = dict[bytes, tuple[bytes, bytes]]
+
+
+def is_whole(raw: bytes) -> bool:
+    """Return True if *raw* is one head and nothing else: its first empty line ends it."""
+    return raw.find(b"\r\n\r\n") == len(raw) - 4 > 0
+
+
+def has_plain_form(raw: bytes) -> bool:
+    """Return True if *raw* is a complete head that every reader delimits and splits in the same way, under all HttpProtocolOptions.
+
+    Only such a head may identify a kept answer: a line of three words and well-formed field lines, none folded, all with CR LF.
+    """
+    return _FORM(raw) is not None
 
 
 class RawHead:
@@ -87,7 +108,7 @@ class RawHead:
             at += len(start)
             found.append(self.raw[at:low.find(b"\r\n", at)].strip(b" \t"))
             at = low.find(start, at)
-        return text(b", ".join(found)) if found else default
+        return text(_joint(low, start[2:-1]).join(found)) if found else default
 
 
 class Near:
@@ -144,16 +165,23 @@ def values_of(head: bytes, told: Told, shown: Shown, nothing: dict[bytes, bytes]
         if found is None:
             found = _shown(one, shown)
         low, value = found
-        values[low] = values[low] + b", " + value if low in there else value
+        values[low] = values[low] + _joint(head, low) + value if low in there else value
         there.add(low)
     return values
 
 
+def _joint(head: bytes, name: bytes) -> bytes:
+    """What stands between the values of a field that comes more than once: HTTP/2 sends cookies apart (RFC 9113, 8.2.3)."""
+    return b"; " if name == b"cookie" and head[:1] == b"\0" else b", "
+
+
 def _shown(line: bytes, shown: Shown) -> tuple[bytes, bytes]:
     name, _, value = line.partition(b":")
-    if len(shown) >= MOST_SHOWN:
-        shown.clear()
-    found = shown[line] = name.lower(), octets(escape_logitem(text(value.strip(b" \t"))))
+    found = name.lower(), octets(escape_logitem(text(value.strip(b" \t"))))
+    if len(line) <= LONGEST_SHOWN:
+        if len(shown) >= MOST_SHOWN:
+            shown.clear()
+        shown[line] = found
     return found
 
 
@@ -164,10 +192,12 @@ class FieldSet:
 
     *number* tells sets apart, so that an answer is found under no other than the one that it was kept under.  *latest* is a line that `sort` has
     just met for the first time and that is worth nothing, b"" where there was none.
+
+    Lines are remembered up to `MAX_KNOWN_BYTES` of those that are worth nothing, and as many of the others; then all of that kind are dropped.
     """
 
-    __slots__ = ("_classes", "_idle", "_known", "_parts", "_tests", "_told", "_wanted", "by_client", "by_query", "latest", "line_told", "lists",
-                 "names", "number", "tests", "told")
+    __slots__ = ("_classes", "_idle", "_idle_bytes", "_known", "_known_bytes", "_parts", "_tests", "_told", "_wanted", "by_client", "by_query",
+                 "latest", "line_told", "lists", "names", "number", "tests", "told")
 
     def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset(), lists: Lists = (), tests: Tests = (),
                  number: int = 0) -> None:
@@ -181,10 +211,16 @@ class FieldSet:
         self._told = frozenset(name.encode("latin-1") for name in told)
         self._idle: set[bytes] = set()        # well-formed lines that are worth nothing: most of those that clients send
         self._known: dict[bytes, int] = {}    # what the others are worth
+        self._idle_bytes = self._known_bytes = 0
         self.latest = b""
 
+    @property
+    def tested(self) -> Collection[bytes]:
+        """The names of the fields of which only tests matter."""
+        return self._tests.keys()
+
     def sort(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, Told] | None:
-        """Under which an answer to the head with these *lines* (the last two are empty) is kept, and which of them are told in access logs.
+        """Under which an answer to the whole head with these *lines* (the last two are empty) is kept, and which of them are told in access logs.
 
         *bare* is the first one `without_query`.  None for a head that has to be read.
         """
@@ -226,14 +262,19 @@ class FieldSet:
             worth |= TESTED
             value = text(line[len(name) + 1:].strip(b" \t"))
             self._classes[line] = name + b":" + b"".join([b"y" if value in one else b"n" for one in self._tests[name]])
+        cost = len(line) + LINE_COST
         if worth:
-            if len(self._known) >= MAX_KNOWN:
+            self._known_bytes += cost
+            if len(self._known) >= MAX_KNOWN or self._known_bytes > MAX_KNOWN_BYTES:
                 self._known.clear()
+                self._known_bytes = cost
                 self._classes = {line: self._classes[line]} if worth & TESTED else {}
             self._known[line] = worth
         else:
-            if len(self._idle) >= MAX_KNOWN:  # these come in floods: every cookie is one
+            self._idle_bytes += cost
+            if len(self._idle) >= MAX_KNOWN or self._idle_bytes > MAX_KNOWN_BYTES:  # these come in floods: every cookie is one
                 self._idle.clear()
+                self._idle_bytes = cost
             self._idle.add(line)
             self.latest = line
         return worth

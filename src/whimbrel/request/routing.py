@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from whimbrel.request.engine import Engine
 
 HTTP_0_9: Final = (0, 9)
-MOST_NAMES: Final = 1024  # names of hosts whose servers are remembered
+MOST_NAMES: Final = 1024  # names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
+LONGEST_NAME: Final = 255
 
 
 def received(engine: Engine, connection: Connection, head: Head) -> tuple[Request, Answer]:
@@ -39,7 +40,7 @@ def received(engine: Engine, connection: Connection, head: Head) -> tuple[Reques
     if plan is None:
         _choose_server(r, head)
         r.plan = world.root(r.server)
-        if r.hostname and head.error is None:
+        if r.hostname and len(r.hostname) <= LONGEST_NAME and head.error is None:
             if len(world.placed) >= MOST_NAMES:
                 world.placed.clear()
             world.placed[key] = r.plan

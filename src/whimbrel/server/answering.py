@@ -16,11 +16,12 @@ from typing import Any, Final
 from whimbrel.http.response import chunk
 from whimbrel.request.answer import Answer, Framing
 from whimbrel.request.body import FilePart, Part, size_of
+from whimbrel.request.kept import LARGE
 from whimbrel.request.record import Connection
 from whimbrel.server.sending import FileSender
 from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
-WRITE_AHEAD: Final = 512 * 1024       # bytes of answers that wait for the client
+WRITE_AHEAD: Final = 64 * 1024        # bytes of answers that wait for the client, after which no further one is begun
 LINGER: Final = 2.0                   # seconds between our end of the connection and the client's
 BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
@@ -111,7 +112,10 @@ class Answering(asyncio.Protocol, Expiring):
         else:
             data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
-                self.transport.write(head + data)
+                if len(data) < LARGE:
+                    self.transport.write(head + data)
+                else:
+                    self.transport.writelines((head, data))
             self._sent(answer, len(body))
 
     def _send_rest(self, answer: Answer, head: bytes, already: int = 0) -> None:

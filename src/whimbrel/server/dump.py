@@ -90,14 +90,14 @@ class DumpingProtocol(HttpProtocol):
     def _begin(self, head: Head) -> None:
         dump = self._dump
         if dump is not None and dump.input:
-            for number, line in enumerate(self._buffer[:head.end].splitlines(keepends=True)):
+            for number, line in enumerate(bytes(self._buffer[:head.end]).splitlines(keepends=True)):
                 if number:
                     dump.asks("getline-blocking", 0)
                 dump.data("in", "HEAP", line)
         super()._begin(head)
 
     def _feed(self) -> None:
-        dump, data = self._dump, self._buffer
+        dump, data = self._dump, bytes(self._buffer)
         if dump is not None and dump.input and data and self._parser is not None:
             dump.asks("readbytes-blocking", len(data))
             dump.data("in", "HEAP", data)

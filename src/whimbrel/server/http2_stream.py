@@ -13,6 +13,7 @@ from h2.exceptions import ProtocolError
 
 from whimbrel.http.head import Head
 from whimbrel.http.http2 import Reset, answer_fields
+from whimbrel.numbers import decimal, is_digits
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import FilePart, RequestBody
 from whimbrel.request.record import Connection
@@ -206,7 +207,7 @@ class Sender:
         service, request = self.session.service, answer.request
         if request.header_only and request.status == 200:
             length = request.headers_out.get("Content-Length") or ""
-            count = int(length) if length.isdecimal() else count  # as httpd counts it: the body that was not sent
+            count = decimal(length) if is_digits(length) else count  # as httpd counts it: the body that was not sent
             request.outside()
         stream.connection.ending = False  # it was set so that the answer counts as a connection's last; it may still be kept
         service.requests += 1

@@ -7,6 +7,7 @@ at once.  What one turn of the loop logs goes out together at its end.
 from __future__ import annotations
 
 import os
+import re
 import select
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from whimbrel.config.model import LogSink
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
 from whimbrel.lazily import pattern
+from whimbrel.numbers import upper
 from whimbrel.octets import raw
 from whimbrel.request.log import LEVELS
 from whimbrel.server.pipes import LogProgram
@@ -27,7 +29,7 @@ RETRY: Final = 0.5               # seconds until what could not be written is tr
 QUICK_END: Final = 1.0           # a log program that ran no longer is started again after a pause, and so is one that could not be started
 RESTART_PAUSE: Final = 1.0       # seconds
 LAST_WAIT: Final = 3.0           # seconds that the end of a worker waits for a slow program
-_DATED: Final = pattern(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )")
+_DATED: Final = pattern(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )", re.ASCII)
 
 
 class Output:
@@ -195,7 +197,7 @@ class Logs:
         import syslog
 
         facility, _, tag = sink.target.partition(":")
-        number: int | None = getattr(syslog, f"LOG_{facility.upper() or 'LOCAL7'}", None if self.dialect.ah_codes else syslog.LOG_LOCAL7)
+        number: int | None = getattr(syslog, f"LOG_{upper(facility) or 'LOCAL7'}", None if self.dialect.ah_codes else syslog.LOG_LOCAL7)
         if number is None:
             text = f"{self.program}: could not open syslog error log {sink.target}."
             raise not_opened(self.dialect, "AH10036", text, "(20024)The given path is misformatted or contained invalid characters")

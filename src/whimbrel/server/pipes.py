@@ -12,6 +12,7 @@ import subprocess
 import time
 
 from whimbrel.config.model import LogSink
+from whimbrel.numbers import split
 from whimbrel.octets import raw
 
 
@@ -76,4 +77,4 @@ def words(command: str) -> list[str]:
     try:
         return shlex.split(command) or [""]
     except ValueError:
-        return command.split() or [""]
+        return split(command) or [""]

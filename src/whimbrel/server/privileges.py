@@ -14,7 +14,7 @@ from whimbrel.config.model import ServerSpec
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
 from whimbrel.modules.core.process import user_id
-from whimbrel.modules.setters import atoi
+from whimbrel.numbers import atoi
 from whimbrel.octets import raw, to_system
 from whimbrel.server.words import cause, coded
 

@@ -1,8 +1,9 @@
 """One client connection: HTTP/1.0 and 1.1 with keep-alive, pipelining, bodies, lingering close.
 
-The fast road is `data_received` -> `_quick`: exact bytes of a head that were answered before are answered from what was kept.  Everything else goes
-through `_next`, which reads one head and asks the engine.  Answers leave in the order of the requests: while one is being made or sent, what arrives
-waits in `_buffer` (or goes to the body), and reading stops when it is too much.
+The fast road is `data_received` -> `_quick`: exact bytes of a whole head that were answered before are answered from what was kept.  Everything else
+goes through `_next`, which reads one head and asks the engine.  Answers leave in the order of the requests: while one is being made or sent, what
+arrives waits in `_buffer` (or goes to the body), and reading stops when it is too much.  So do pipelined requests when the client does not read their
+answers, or when the worker has answered as many of them in this turn of its loop as others can wait for.
 
 RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
 """
@@ -10,61 +11,53 @@ RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody
-from whimbrel.http.head import Ending, Head, read_head
+from whimbrel.http.head import Ending, Head, HeadReader, read_complete
 from whimbrel.http.http2 import PREFACE
 from whimbrel.http.lines import Reason
-from whimbrel.request.again import Again
 from whimbrel.request.answer import Answer
-from whimbrel.request.body import FilePart, RequestBody, of_bad_length
-from whimbrel.request.kept import Kept
-from whimbrel.request.raw_head import Key, Near, RawHead, Told
+from whimbrel.request.body import RequestBody, of_bad_length
 from whimbrel.request.record import Connection
 from whimbrel.request.runtime import Row
-from whimbrel.server.answering import WRITE_AHEAD, Answering, State
+from whimbrel.server.answering import WRITE_AHEAD, State
 from whimbrel.server.patience import ReadPress, press
+from whimbrel.server.quick import Quick
 from whimbrel.server.scoreboard import connection_row
-from whimbrel.server.sending import at_once
 from whimbrel.server.service import FOREVER, Service
 
 if TYPE_CHECKING:
     from whimbrel.server.http2 import Http2Connection
 
 MAX_AHEAD: Final = 64 * 1024          # bytes that a client may send beyond the request that is being answered
-MAX_BODY_AHEAD: Final = 256 * 1024    # bytes of a body that wait for their reader
-MAX_MISSED: Final = 4                 # heads in a row that are not near the last one, after which none is looked for
+MAX_BODY_AHEAD: Final = 64 * 1024     # bytes of a body that wait for their reader
 MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body for which the connection is kept
 SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
 SWITCHED: Final = "switched-to"       # a note that core's protocols.py leaves
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class HttpProtocol(Answering):
+class HttpProtocol(Quick):
     """See the module."""
 
     __slots__ = (
-        "_body", "_book", "_buffer", "_discarded", "_empty", "_exact", "_expects", "_got", "_head", "_last", "_missed", "_near",
-        "_parser", "_press", "_reading", "_row", "_seen", "_spoiled",
+        "_body", "_buffer", "_discarded", "_empty", "_expects", "_got", "_parser", "_postponed", "_press", "_reader", "_reading", "_row", "_spoiled",
     )
 
     def __init__(self, service: Service) -> None:
         super().__init__(service)
-        self._buffer = b""
-        self._seen = self._discarded = self._got = self._missed = 0
-        self._expects = self._spoiled = False
+        self._buffer: bytes | bytearray = b""
+        self._reader: HeadReader | None = None  # of a head that is not complete: the buffer is its data
+        self._discarded = self._got = 0
+        self._expects = self._spoiled = self._postponed = False
         self._reading = True
         self._press: ReadPress | None = None
-        self._head: Head | None = None
         self._body: RequestBody | None = None
         self._empty: RequestBody | None = None  # that of all requests without one, as long as nothing is noted in it
         self._parser: ChunkedBody | LengthBody | None = None
-        self._last: Key = ()
         self._row: tuple[Head | None, int, State, Head | None, Row] | None = None
-        self._near: Near | None = None
 
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -100,16 +93,17 @@ class HttpProtocol(Answering):
             return False
         if self._parser is not None:
             self._truncated()
-        elif self._state is State.READY and self._buffer:
-            self._last_head(Ending.EOF)
-        if self._state is State.READY:
-            self._end()
+        elif self._state is State.READY:
+            self._proceed()
         return not self.transport.is_closing()
 
     # what arrives -----------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
         if self._state is State.READY and not self._paused:
             if self._buffer:
+                if self._postponed:
+                    self._arrived(data)
+                    return
                 self._buffer += data
             elif ((kept := self._exact.get(data)) is not None and kept.turn == self.service.turn
                   and kept.line_client == self.connection.client_ip and self.connection.served < kept.limit):
@@ -120,7 +114,7 @@ class HttpProtocol(Answering):
                 if done == len(data):
                     return
                 self._buffer = data[done:] if done else data
-                self._proceed(looked=not done)
+                self._proceed(looked=not done, more=done > 0)
                 return
             self._proceed()
         else:
@@ -146,182 +140,61 @@ class HttpProtocol(Answering):
             self._reading = True
             self.transport.resume_reading()
 
-    # the fast road ----------------------------------------------------------------------------
-    def _once_more(self, kept: Kept) -> None:
-        """Answer with what this turn of the loop has already answered to the same client and the same bytes (see `_remember`)."""
-        service, connection = self.service, self.connection
-        for add, line in kept.adders:
-            add(line)
-        service.requests += 1
-        service.sent += kept.size
-        self.transport.write(kept.data if kept.slot is None else kept.counted(connection))
-        connection.served += 1
-        if not self._paused:
-            self.deadline = service.clock + self._manners.keep_alive
-        if kept.close:
-            self._end()
-
-    def _remember(self, kept: Kept, *, alike: bool) -> None:
-        """Let *kept* be used without further questions until the end of this turn of the loop, where all its uses have the same bytes and lines.
-
-        What changes on disk meanwhile is seen by the next turn: a fraction of a millisecond later.  *alike*: it was used for a head that is not its
-        own to the byte.
-        """
-        service, connection = self.service, self.connection
-        if not kept.steady or (kept.sized and not alike) or connection.user_ip or connection.notes:
-            return
-        if not kept.adds:
-            kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
-        if not alike:
-            self._exact = self._book.exact
-            kept.adders = tuple([(add, line) for add, (_sink, line) in zip(kept.adds, kept.lines, strict=True)])
-            kept.line_client = connection.client_ip
-            kept.turn = service.turn
-        elif kept.client is None:
-            kept.hot = service.turn
-
-    def _quick(self, data: bytes) -> int:
-        """Answer what was kept for the heads at the front of *data*; how many bytes of it are done."""
-        service, connection = self.service, self.connection
-        if service.draining or (self._manners.announces and not connection.served):
-            return 0
-        if not service.turning:
-            service.begin_turn()
-        near, told = self._near, None
-        kept = self._book.nearly(connection, data, near, service.turn) if near is not None else None
-        if kept is not None and near is not None:
-            self._missed = 0
-            told = (data[:data.index(b"\r\n")], *near.told) if near.queried else near.told
-        else:
-            kept, told = self._book.find(connection, data, self._manners.limits, service.turn)  # most often there is one head and nothing else
-            if self._book.near is not None:
-                self._compare(data, told)
-        if kept is None:
-            return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._several(data)
-        if kept.file:
-            return len(data) if self._once_more_a_file(kept, None if told is None else RawHead(data, told)) else 0
-        if told is not None and kept.hot == service.turn and not connection.user_ip and not connection.notes:
-            for add, line in zip(kept.adds, kept.lines_for(data, told, connection, service.now), strict=True):
-                add(line)
-            out = kept.data if kept.slot is None else kept.counted(connection)
-        else:
-            out = kept.wire(connection, service.date, service.now)
-            service.engine.repeated(kept, connection, None if told is None else RawHead(data, told))
-            self._remember(kept, alike=told is not None)
-        connection.served += 1
-        service.requests += 1
-        service.sent += kept.size
-        self.transport.write(out)
-        if not self._paused:
-            self.deadline = service.clock + self._manners.keep_alive
-        if kept.close:
-            self._end()
-        return len(data)
-
-    def _compare(self, data: bytes, told: Told | None) -> None:
-        """Where the answer that `Book.find` gave is that of the last request, too, the line that differed may differ once more."""
-        book = self._book
-        if book.near is not None:
-            (line, key), book.near = book.near, None
-            self._missed += self._near is not None
-            if self._missed > MAX_MISSED:
-                self._near = None  # more than one line differs each time
-                return
-            if told is not None and self._last == key:
-                self._near = Near(data, line, key, told, self._manners.limits.plain)
-            self._last = key
-
-    def _several(self, data: bytes) -> int:
-        """`_quick` where one head is not all there is."""
-        service, connection, book, done, closes = self.service, self.connection, self._book, 0, False
-        out: list[bytes] = []
-        while not closes:
-            end = data.find(b"\r\n\r\n", done) + 4
-            if end < 4 or end - done == len(data):
-                break
-            piece = data[done:end]
-            kept, head = book.look(connection, piece, self._manners.limits, service.turn)
-            if kept is None:
-                break
-            if kept.file:
-                if out:
-                    break  # what is there goes out first
-                return end if self._once_more_a_file(kept, head) else 0
-            out.append(kept.wire(connection, service.date, service.now))
-            service.engine.repeated(kept, connection, head)
-            connection.served += 1
-            service.requests += 1
-            service.sent += kept.size
-            closes = kept.close
-            done = end
-        if out:
-            self.transport.write(b"".join(out))
-            if not self._paused:
-                self.deadline = service.clock + self._manners.keep_alive
-            if closes:
-                self._end()
-                return len(data)
-        return done
-
-    def _once_more_a_file(self, kept: Kept, head: RawHead | None) -> bool:
-        """Answer with a file that is as it was; False where it is not, or can't be had."""
-        service, connection = self.service, self.connection
-        handle = service.files.get(kept.file, kept.stamp)
-        if handle < 0:
-            return False
-        out = None if self._paused or self.transport.get_write_buffer_size() else self._beside()
-        fields = kept.fields(connection, service.date, service.now)
-        count = 0 if out is None else at_once(out, fields, handle, kept.size)
-        if count == len(fields) + kept.size:
-            service.engine.repeated(kept, connection, head)
-            connection.served += 1
-            service.requests += 1
-            service.sent += kept.size
-            self.deadline = service.clock + self._manners.keep_alive
-            if kept.close:
-                self._end()
-            return True
-        try:
-            part = FilePart(os.dup(handle), 0, kept.size)
-        except OSError:
-            if count:
-                self.transport.abort()
-            return count > 0
-        self._state, self._head = State.BUSY, kept.request.head
-        self._send_rest(Again(kept, part, service.engine, connection, head, service.now), fields, count)
-        return True
-
     # the whole road ---------------------------------------------------------------------------
-    def _proceed(self, *, looked: bool = False) -> None:
-        """Answer the complete heads in the buffer, in order, until something has to be waited for; *looked*: `_quick` has nothing for the first."""
+    def _proceed(self, *, looked: bool = False, more: bool = False) -> None:
+        """Answer the complete heads in the buffer, in order, until something has to be waited for.
+
+        *looked*: `_quick` has nothing for the first; *more*: one that stood before it was answered in this turn.
+        """
+        if self._postponed:
+            return
         while self._state is State.READY and not self._paused and self._buffer:
+            if more and not self.service.takes_more():
+                self._postponed, self.deadline = True, FOREVER
+                self.service.postpone(self)
+                return
             if not self._next(looked=looked):
                 break
-            looked = False
+            looked, more = False, True
         if self._state is State.READY:
             if self._eof and not self._paused:
-                self._end()
+                if self._buffer:
+                    self._last_head(Ending.EOF)
+                if self._state is State.READY:
+                    self._end()
             elif not self._reading and len(self._buffer) <= MAX_AHEAD:
                 self._go_on_reading()
 
+    def resume(self) -> None:
+        """Go on with the pipelined requests that had to wait for this turn."""
+        self._postponed = False
+        if self._state is State.READY:
+            if not self._paused:
+                self.deadline = self.service.clock + self._manners.keep_alive
+            self._proceed()
+
     def _next(self, *, looked: bool) -> bool:
         """Answer the head at the front of the buffer; False when it is not complete."""
-        data = self._buffer
-        if self._manners.direct and data[:3] == b"PRI" and not self.connection.served and PREFACE.startswith(data[:len(PREFACE)]):
+        data, manners, reader, head = self._buffer, self._manners, self._reader, None
+        if manners.direct and data[:3] == b"PRI" and not self.connection.served and PREFACE.startswith(bytes(data[:len(PREFACE)])):
             if len(data) >= len(PREFACE):
-                self._hand_over().start(data)
+                self._hand_over().start(bytes(data))
             return False
-        if not self._seen and not looked:
-            done = self._quick(data)
-            if done:
-                self._buffer = data[done:]
-                return True
-        manners = self._manners
-        head = read_head(data, manners.limits, manners.rules, seen=self._seen, known=manners.fields)
+        if reader is None:
+            data = bytes(data)
+            if not looked:
+                done = self._quick(data)
+                if done:
+                    self._buffer = data[done:]
+                    return True
+            head = read_complete(data, manners.limits, manners.rules, manners.fields)
         if head is None:
-            self._seen = len(data)
-            self._be_patient(len(data))
-            return False
+            reader = reader or HeadReader(data, manners.limits, manners.rules)
+            head = reader.read()
+            if head is None:
+                self._reader, self._buffer = reader, reader.data
+                self._be_patient(len(data))
+                return False
         self._begin(head)
         return True
 
@@ -340,16 +213,17 @@ class HttpProtocol(Answering):
             return False
         self.transport.write(SWITCHING)
         answer.sent(0)
-        head, rest = self._head, self._buffer
+        head, rest = self._head, bytes(self._buffer)
         self._hand_over().start_upgraded(head, rest)
         return True
 
     def _last_head(self, ending: Ending) -> None:
         """No more bytes will come: what there is of a head counts."""
-        head = read_head(self._buffer, self._manners.limits, self._manners.rules, ending=ending)
-        self._buffer = self._buffer if head is not None else b""
+        head = (self._reader or HeadReader(self._buffer, self._manners.limits, self._manners.rules)).read(ending)
         if head is not None:
             self._begin(head)
+        else:
+            self._buffer, self._reader = b"", None
 
     def _be_patient(self, count: int) -> None:
         """Wait for more of a head or a body of which *count* bytes are there: for TimeOut, and no longer than RequestReadTimeout lets it take."""
@@ -361,9 +235,9 @@ class HttpProtocol(Answering):
             self.deadline = min(self.deadline, self._press.due(count) - self.service.period)
 
     def _begin(self, head: Head) -> None:
-        self._seen = self._got = 0
-        self._press = None
-        self._buffer = self._buffer[head.end:]
+        self._got = 0
+        self._press = self._reader = None
+        self._buffer = bytes(self._buffer[head.end:])
         self.connection.ending = self.service.draining
         self._state = State.BUSY
         self.deadline = FOREVER
@@ -423,7 +297,7 @@ class HttpProtocol(Answering):
 
     def _feed(self) -> None:
         """Give the bytes in the buffer to the body, or drop them when nobody will read it."""
-        parser, body, data = self._parser, self._body, self._buffer
+        parser, body, data = self._parser, self._body, bytes(self._buffer)
         if parser is None or not data:
             return
         self._buffer = b""
@@ -503,7 +377,7 @@ class HttpProtocol(Answering):
 
     def _forget(self) -> None:
         self._buffer = b""
-        self._parser = None
+        self._parser = self._reader = None
         self._go_on_reading()
 
     # ends -------------------------------------------------------------------------------------

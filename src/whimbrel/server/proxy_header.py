@@ -11,6 +11,7 @@ import socket
 import struct
 from typing import Any, Final, NamedTuple, cast
 
+from whimbrel.numbers import atoi
 from whimbrel.octets import text
 from whimbrel.request.log import LogLine
 from whimbrel.request.record import Connection
@@ -73,7 +74,7 @@ def _version_1(data: bytes) -> Header | None:
     family = socket.AF_INET if words[1] == "TCP4" else socket.AF_INET6
     try:
         packed = socket.inet_aton(words[2]) if family == socket.AF_INET else socket.inet_pton(family, words[2])
-        return Header(end + 2, socket.inet_ntop(family, packed), int(words[4]) & 0xFFFF)
+        return Header(end + 2, socket.inet_ntop(family, packed), atoi(words[4]) & 0xFFFF)
     except (OSError, ValueError):
         raise BadHeader("AH03502", f"RemoteIPProxyProtocol: error converting family '{words[1]}' host '{words[2]}' port '{words[4]}'") from None
 

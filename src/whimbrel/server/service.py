@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from time import monotonic, time
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServer
@@ -21,6 +22,7 @@ from whimbrel.request.limits import head_limits, head_rules
 from whimbrel.request.open_files import OpenFiles
 
 FOREVER: Final = float("inf")
+MAX_MORE: Final = 32  # pipelined requests beyond the first of each connection that are answered in one turn of the loop
 
 
 @dataclass(slots=True)
@@ -84,6 +86,13 @@ def tick_period(configuration: Configuration) -> float:
     return max(0.02, min([4.0, *(time for time in times if time > 0)]) / 4)
 
 
+class Postponed(Protocol):
+    """A connection with pipelined requests that have to wait for a later turn of the loop."""
+
+    def resume(self) -> None:
+        """Go on answering."""
+
+
 class Service:
     """The state of a worker as its connections see it.
 
@@ -106,10 +115,12 @@ class Service:
         self.duration = 0.0  # milliseconds that requests took which were more than the repetition of a kept answer
         self.clock = monotonic()
         self.turn, self.now, self.turning = 0, 0.0, False
+        self._more = MAX_MORE
+        self._postponed: deque[Postponed] = deque()
         self.second = 0.0
         self.date = b""
         self._timer: asyncio.TimerHandle | None = None
-        self._manners: dict[tuple[str, int], Manners] = {}
+        self._manners: dict[int, Manners] = {}
         self.period = tick_period(engine.configuration) if period is None else period
 
     # time -------------------------------------------------------------------------------------
@@ -141,10 +152,35 @@ class Service:
     def _end_turn(self) -> None:
         self.turn += 1
         self.turning = False
+        self._more = MAX_MORE
         looks = self.engine.looks
         looks.open = False
         if looks.known:
             looks.known.clear()
+
+    # turns ------------------------------------------------------------------------------------
+    def takes_more(self) -> bool:
+        """Return True if a connection may answer one more pipelined request in this turn; otherwise it is to `postpone`."""
+        if not self.turning:
+            self.begin_turn()
+        self._more -= 1
+        return self._more >= 0
+
+    def postpone(self, connection: Postponed) -> None:
+        """Let *connection* `resume` in a later turn, after the others that wait for theirs."""
+        self._postponed.append(connection)
+        if len(self._postponed) == 1:
+            self.loop.call_soon(self._resume)
+
+    def _resume(self) -> None:
+        waiting = self._postponed
+        for _ in range(len(waiting)):
+            if self._more <= 0:
+                break
+            waiting[0].resume()
+            waiting.popleft()
+        if waiting:
+            self.loop.call_soon(self._resume)
 
     def _reading(self, server: Server) -> ReadLimits | None:
         return _read_limits(self.engine.configuration, server)
@@ -186,21 +222,19 @@ class Service:
         """Close every connection that is not at work; the others end with their answers."""
         self.draining = self.stopping = True
         self.turn += 1
-        self.turn += 1
         for one in list(self.connections):
             one.close_now()
 
     def manners(self, address: str, port: int) -> Manners:
         """What the default server of an address says about its connections."""
-        key = (address, port)
-        found = self._manners.get(key)
+        server = self._default(address, port)
+        found = self._manners.get(id(server))
         if found is None:
-            server = self._default(address, port)
             core = server.conf(CoreServer)
             configuration = self.engine.configuration
             ask = configuration.provider("http2", "settings")
             http2 = ask(configuration, server) if ask is not None else None
-            found = self._manners[key] = Manners(
+            found = self._manners[id(server)] = Manners(
                 head_limits(core), head_rules(core, configuration), core.timeout, core.keep_alive_timeout, server, self._reading(server),
                 bool(core.protocols), http2, http2 is not None and http2.direct is not False and "h2c" in core.protocols)
         return found

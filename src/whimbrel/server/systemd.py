@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from whimbrel.numbers import is_digits
 from whimbrel.server.scoreboard import Board, Life
 
 FIRST_SOCKET: Final = 3
@@ -26,7 +27,7 @@ class Notifier:
         self._address = environment.get("NOTIFY_SOCKET", "")
         mine = environment.get("WATCHDOG_PID", "") in ("", str(os.getpid()))
         usec = environment.get("WATCHDOG_USEC", "")
-        self._watchdog = int(usec) / 2e6 if mine and usec.isdigit() and int(usec) > 0 else 0.0
+        self._watchdog = int(usec) / 2e6 if mine and is_digits(usec) and int(usec) > 0 else 0.0
         self.active = False
         self._statistics, self._alive = float("inf"), float("inf")
         self._last = 0
@@ -111,7 +112,7 @@ def _short(count: float) -> str:
 def handed_over(environment: Mapping[str, str]) -> dict[tuple[str, int], socket.socket]:
     """The listening TCP sockets that the service manager has opened, by address ("" for any) and port."""
     number = environment.get("LISTEN_FDS", "")
-    if environment.get("LISTEN_PID") != str(os.getpid()) or not number.isdigit():
+    if environment.get("LISTEN_PID") != str(os.getpid()) or not is_digits(number):
         return {}
     out: dict[tuple[str, int], socket.socket] = {}
     for handle in range(FIRST_SOCKET, FIRST_SOCKET + int(number)):

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from whimbrel.http import head as module
-from whimbrel.http.head import Ending, HeadLimits, HeadRules, read_head
+from whimbrel.http.head import Ending, HeadLimits, HeadReader, HeadRules, is_chunked, read_head
 
 LIMITS, RULES = HeadLimits(), HeadRules()
 PLAIN = b"GET /a/b.txt?x=1 HTTP/1.1\r\nHost: Example.TEST:8080\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n"
@@ -33,8 +33,10 @@ def test_a_plain_head():
 
 def test_a_head_in_pieces_is_read_once_it_is_whole():
     for cut in range(1, len(PLAIN)):
-        assert read_head(PLAIN[:cut], LIMITS, RULES) is None
-        assert read_head(PLAIN, LIMITS, RULES, seen=cut) is not None
+        reader = HeadReader(PLAIN[:cut], LIMITS, RULES)
+        assert reader.read() is None
+        reader.data += PLAIN[cut:]
+        assert reader.read() == read_head(PLAIN, LIMITS, RULES)
 
 
 def test_both_readers_agree(monkeypatch):
@@ -52,7 +54,7 @@ def test_both_readers_agree(monkeypatch):
         for rules in (RULES, HeadRules(strict=False), HeadRules(version22=True)):
             known = memory.setdefault(rules, {})
             quick = module._read_plain(data[:end], end, LIMITS, rules, None)
-            exact = module._read_exact(data, 0, LIMITS, rules, Ending.EOF)
+            exact = HeadReader(data, LIMITS, rules).read(Ending.EOF)
             for _ in range(4):  # of which the third finds the fields of the second
                 again = module._read_plain(data[:end], end, LIMITS, rules, known)
                 assert again == quick, text
@@ -222,3 +224,12 @@ def test_22_shows_the_reads_that_came_before_the_one_that_was_too_long(limit, sh
     head = read(b"GET /" + b"a" * 17000, rules=HeadRules(version22=True), limits=HeadLimits(line=limit))
     assert head.error.status == 414
     assert head.line == (None if shown is None else ("GET /" + "a" * 17000)[:shown])
+
+
+@pytest.mark.parametrize(("coding", "chunked"), [
+    ("chunked", True), ("x, chunked", True), ("x,chunked", True), ("gzip , Chunked", True), ("x chunked", False), ("chunked,\tchunked", False),
+    ("x\tchunked", False), ("chunked, identity", False), ("", False), ("xchunked", False),
+])
+def test_the_last_transfer_coding_stands_behind_a_comma(coding: str, chunked: bool) -> None:
+    """apache2 2.4.71 answers 400 to the others."""
+    assert is_chunked(coding) is chunked

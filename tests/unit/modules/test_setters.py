@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.modules.setters import atoi, strtol, strtol_prefix, timeout
+from whimbrel.modules.setters import timeout
+from whimbrel.numbers import atoi, strtol, strtol_whole
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -19,12 +20,12 @@ def test_atoi(text: str, value: int) -> None:
     ("12", 10, 12), ("12abc", 10, None), ("010", 0, 8), ("0x1f", 0, 31), ("0x1f", 16, 31), ("-3", 10, -3), ("08", 0, None),
 ])
 def test_strtol(text: str, base: int, value: int | None) -> None:
-    assert strtol(text, base) == value
+    assert strtol_whole(text, base) == value
 
 
 def test_strtol_gives_back_what_follows() -> None:
-    assert strtol_prefix("7k") == (7, "k")
-    assert strtol_prefix("x") == (0, "x")
+    assert strtol("7k") == (7, "k")
+    assert strtol("x") == (0, "x")
 
 
 @pytest.mark.parametrize(("text", "microseconds"), [

@@ -18,7 +18,6 @@ from whimbrel.dialect import V24
 from whimbrel.http.head import HeadLimits
 from whimbrel.modules import ALL
 from whimbrel.request import books, raw_head
-from whimbrel.request import kept as kept_answers
 from whimbrel.request.books import MAX_ENTRIES
 from whimbrel.request.engine import Engine
 from whimbrel.request.kept import Kept
@@ -248,14 +247,13 @@ def entries(serving: Engine) -> int:
     """How many things the one book holds."""
     book = serving.kept.book("127.0.0.1", 8080)
     levels = (book.exact, book._old_exact, book._young, book._old)
-    kepts = [kept for level in levels for kept in level.values()]
-    fields = list(book._sets.values())
+    fields = list(serving.kept._sets.values())
     lines = sum(len(f._known) + len(f._idle) for f in fields)
-    return sum(map(len, (*levels, book._lines, book._sets, book._seen))) + sum(len(k.recent) for k in kepts) + lines
+    return sum(map(len, (*levels, book._lines, serving.kept._sets, serving.kept.seen))) + lines
 
 
 def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((books, "MAX_ENTRIES"), (books, "MAX_LINES"), (books, "MAX_SETS"), (raw_head, "MAX_KNOWN"), (kept_answers, "MAX_RECENT")):
+    for module, name in ((books, "MAX_ENTRIES"), (books, "MAX_LINES"), (books, "MAX_SETS"), (raw_head, "MAX_KNOWN")):
         monkeypatch.setattr(module, name, 20)
     serving, client = engine(root), None
     numbers, sizes, blocks = random.Random(9), [], []

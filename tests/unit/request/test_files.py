@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.request.files import Contents, FileView, Looks, is_file, is_folder, is_link, still_holds
+from whimbrel.request import files
+from whimbrel.request.files import (
+    Contents,
+    FileView,
+    Looks,
+    is_file,
+    is_folder,
+    is_link,
+    is_settled,
+    is_settled_file,
+    mark,
+    stamp_of,
+    still_holds,
+)
 
 
 def holds(view: FileView, turn: int = -1) -> bool:
@@ -236,3 +249,47 @@ def test_answers_of_one_turn_share_what_they_depend_on(tmp_path: Path, monkeypat
     common.write_text("longer")
     assert [holds(view, 8) for view in views] == [False] * 3
     assert [holds(view) for view in views] == [False] * 3
+
+
+# Ticks --------------------------------------------------------------------------------------------------------------------------------------
+TICK = 4_000_000
+
+
+@pytest.mark.parametrize(("changed", "clock", "settled"), [
+    (5 * TICK + 7, 5 * TICK + 7, False), (5 * TICK + 7, 6 * TICK + 7, True), (6 * TICK + 7, 5 * TICK + 7, False),
+    (10**9, 2 * 10**9, False), (10**9, 3 * 10**9, False), (10**9, 3 * 10**9 + 1, True),
+])
+def test_two_changes_within_a_tick_have_the_same_time(changed: int, clock: int, settled: bool) -> None:
+    """Kernels before 6.13 stamp files with the time of the last tick; ext3 and many network file systems keep whole seconds."""
+    assert is_settled(changed, clock) is settled
+
+
+def test_a_file_of_this_tick_is_not_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "a.txt"
+    page.write_text("one")
+    os.utime(page, (1000, 1000))
+    changed = page.stat().st_ctime_ns
+    for clock, settled in ((changed, False), (changed + TICK, True)):
+        monkeypatch.setattr(files, "_clock", lambda _kind, clock=clock: clock)
+        view = FileView()
+        view.stat(str(page))
+        assert view.is_settled(2000.0) is settled
+        assert is_settled_file(page.stat()) is settled
+
+
+def test_a_listing_stays_noted_when_its_folder_is_asked_for_again(tmp_path: Path) -> None:
+    view = FileView()
+    view.exact(str(tmp_path))
+    view.stat(str(tmp_path))
+    notes = view.lasting()
+    assert still_holds(notes, -1)
+    os.utime(tmp_path, (5, 5))
+    (tmp_path / "new").touch()
+    assert not still_holds(notes, -1)
+
+
+def test_the_device_is_a_part_of_a_mark(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    folder, page = tmp_path.stat(), (tmp_path / "a").stat()
+    assert (mark(folder) or ())[1] == folder.st_dev
+    assert (mark(page) or ())[-1] == stamp_of(page)[-1] == page.st_dev

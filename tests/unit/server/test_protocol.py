@@ -273,7 +273,7 @@ def test_too_much_ahead_stops_reading_until_the_answer_is_out(loop: asyncio.Abst
         protocol.data_received(b"GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.paused
     gate.set_result(None)
-    turns(loop)
+    turns(loop, 400)
     assert not wire.paused
     assert wire.out.count(b"[head]") == 3001
 

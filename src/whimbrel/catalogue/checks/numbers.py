@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from whimbrel import numbers
 from whimbrel.lazily import pattern
 
 LONG_MAX, LONG_MIN, INT_MAX = 2**63 - 1, -(2**63), 2**31 - 1
@@ -14,17 +15,12 @@ DAY = 86_400
 
 def strtol(word: str) -> tuple[int, str, bool]:
     """The decimal number at the beginning of *word* (0 without one), the rest, and whether it was out of range (and cut to 64 bits)."""
-    found = _INTEGER.match(word)
-    if not found:
-        return 0, word, False
-    value = int(found[1][:40])
-    cut = max(LONG_MIN, min(LONG_MAX, value))
-    return cut, word[found.end():], cut != value
+    value, rest = numbers.strtol(word)
+    digits = word[:len(word) - len(rest)].lstrip(numbers.BLANKS + "+-").lstrip("0")
+    return value, rest, numbers.decimal(digits) > LONG_MAX and not (value == LONG_MIN and digits == str(-LONG_MIN))
 
 
-def atoi(word: str) -> int:
-    """C's atoi: the low 32 bits of what strtol gives."""
-    return (strtol(word)[0] + 2**31) % 2**32 - 2**31
+atoi = numbers.atoi
 
 
 def is_float(word: str) -> bool:

@@ -13,6 +13,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, Place
+from whimbrel.numbers import split
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Provider, Scope
 from whimbrel.registry.settings import UNSET
@@ -36,7 +37,7 @@ class Requirement:
 
 def require(cmd: Command, record: CoreFolder, words: list[str]) -> None:
     """Require: keep the line with its methods."""
-    parts = words[0].split(None, 1)
+    parts = split(words[0], 1)
     rest = parts[1] if len(parts) > 1 else ""
     line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)), cmd.place)
     record.requires = [*([] if record.requires is UNSET else record.requires), line]

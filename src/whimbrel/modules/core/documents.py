@@ -15,7 +15,8 @@ from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.status import known
 from whimbrel.lazily import pattern
-from whimbrel.modules.setters import atoi, not_in_limit22, own
+from whimbrel.modules.setters import not_in_limit22, own
+from whimbrel.numbers import atoi
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import Template, read_string
 

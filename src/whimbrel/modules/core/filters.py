@@ -13,6 +13,7 @@ from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import state_of
 from whimbrel.config.unbuilt import note
 from whimbrel.directives.command import Command
+from whimbrel.numbers import strip
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.log import LogLine
@@ -57,7 +58,7 @@ def make_insert_filters(scope: Scope) -> Made | None:
         return None
 
     def insert(r: Request) -> Answer:
-        kind = (r.content_type or "").partition(";")[0].strip().lower()
+        kind = strip((r.content_type or "").partition(";")[0]).lower()
         more, also = by_type.get(kind, ((), ()))
         for name in (*unknown, *also):
             unknown_filter(r, name)

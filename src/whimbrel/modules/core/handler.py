@@ -26,8 +26,9 @@ from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import OK, Answer
 from whimbrel.request.body import FilePart
+from whimbrel.request.die import DEFAULT_BODY_LIMIT
 from whimbrel.request.expressions import Template
-from whimbrel.request.files import KIND, LARGEST_CONTENT, Content
+from whimbrel.request.files import KIND, LARGEST_CONTENT, Content, stamp_of
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -36,7 +37,6 @@ PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4
 IN_MEMORY: Final = 64 * 1024  # bytes of a file that goes out as bytes; beyond, sendfile(2) saves the kernel a copy whose cost goes up and down
 IN_FRAMES: Final = 512 * 1024  # the same where frames go around it
-DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 FOLDER_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
 
@@ -278,7 +278,7 @@ def _send(r: Request) -> Answer:
         r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132", cause=cause)
         return 403
     info = os.fstat(handle)
-    if r.info is None or (info.st_mtime_ns, info.st_size, info.st_ino) != (r.info.st_mtime_ns, r.info.st_size, r.info.st_ino):
+    if r.info is None or stamp_of(info) != stamp_of(r.info):
         r.outside()
     r.info = info
     part = FilePart(handle, 0, info.st_size, r.filename or "")
@@ -301,7 +301,7 @@ def _send(r: Request) -> Answer:
 
 def _remember(r: Request, info: os.stat_result, data: bytes) -> None:
     """Keep the bytes of a small file that is whole."""
-    if len(data) == info.st_size and S_ISREG(info.st_mode):
+    if len(data) == info.st_size and S_ISREG(info.st_mode) and r.files.is_settled(r.time):
         r.engine.contents.put(r.filename or "", info, data, r.time)
 
 

@@ -12,7 +12,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.files import ON_OFF
-from whimbrel.modules.setters import Not, atoi, global_only, not_in_limit22, outside, own, set_choice, set_flag, set_lower, set_number, timeout
+from whimbrel.modules.setters import Not, global_only, not_in_limit22, outside, own, set_choice, set_flag, set_lower, set_number, timeout
+from whimbrel.numbers import atoi
 
 
 def set_keep_alive(cmd: Command, conf: CoreServer, words: list[str]) -> None:

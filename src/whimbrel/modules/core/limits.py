@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.config.core import CoreFolder, CoreServer
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Setter, atoi, not_in_limit22, own, strtol, strtol_prefix
+from whimbrel.modules.setters import Setter, not_in_limit22, own
+from whimbrel.numbers import atoi, strtol, strtol_whole
 from whimbrel.registry.settings import UNSET
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
@@ -31,8 +33,8 @@ def natural(name: str, tail: str = "") -> Setter:
 
 def set_body(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     """LimitRequestBody: bytes, 0 for no limit."""
-    value, rest = strtol_prefix(words[0])
-    if not -LONG_MAX - 1 <= value <= LONG_MAX:
+    value, rest, is_cut = strtol_checked(words[0])
+    if is_cut:
         raise ConfigError("LimitRequestBody argument is not parsable.")
     if rest or value < 0:
         raise ConfigError("LimitRequestBody requires a non-negative integer.")
@@ -41,7 +43,7 @@ def set_body(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
 
 def set_xml_body(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     """LimitXMLRequestBody: bytes, 0 for as much as memory allows."""
-    value = max(-LONG_MAX - 1, min(strtol_prefix(words[0])[0], LONG_MAX))
+    value = strtol(words[0])[0]
     if value < 0:
         raise ConfigError("LimitXMLRequestBody requires a non-negative integer.")
     if value > MAX_XML_BODY and not cmd.dialect.lenient_values:
@@ -96,7 +98,7 @@ def set_recursion(cmd: Command, conf: CoreServer, words: list[str]) -> None:
 def number_between(name: str, low: int, high: int, shown: str) -> Setter:
     """A decimal number in a range, *shown* as httpd prints it."""
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
-        value = strtol(words[0])
+        value = strtol_whole(words[0])
         if value is None or not low <= value <= high or words[0].strip(" +-") == "":
             raise ConfigError(f"parameter must be a number between {shown}: {words[0]}")
         if name:

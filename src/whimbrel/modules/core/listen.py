@@ -9,6 +9,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Where
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Not, check_context
+from whimbrel.numbers import is_digits
 
 
 def set_listen(command: Command, _none: None, words: list[str]) -> None:
@@ -62,7 +63,7 @@ def _check_scope(state: CommandState, host: str, port: int, scope: str) -> None:
 def _interface_exists(name: str) -> bool:
     import socket
 
-    if name.isdigit():
+    if is_digits(name):
         return True
     try:
         socket.if_nametoindex(name)

@@ -17,6 +17,7 @@ from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.core.log_format import parse_format
 from whimbrel.modules.setters import Not, not_in_limit22, outside, own
+from whimbrel.numbers import BLANKS
 from whimbrel.octets import raw
 from whimbrel.request.log import DEFAULT_LEVEL, LEVELS
 
@@ -116,11 +117,11 @@ def set_error_log_format(_cmd: Command, conf: CoreServer, words: list[str]) -> N
 def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
     """Where a log goes, from what ErrorLog or CustomLog says; *shell_default*: a plain ``|`` is run by a shell (2.2)."""
     if written.startswith("||"):
-        return LogSink(written[2:].lstrip(), piped=True)
+        return LogSink(written[2:].lstrip(BLANKS), piped=True)
     if written.startswith("|$"):
-        return LogSink(written[2:].lstrip(), piped=True, shell=True)
+        return LogSink(written[2:].lstrip(BLANKS), piped=True, shell=True)
     if written.startswith("|"):
-        return LogSink(written[1:].lstrip(), piped=True, shell=shell_default)
+        return LogSink(written[1:].lstrip(BLANKS), piped=True, shell=shell_default)
     return LogSink(written if written.startswith("/") else f"{root}/{written}")
 
 

@@ -12,7 +12,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.modules.setters import Setter, atoi, global_only, strtol_prefix
+from whimbrel.modules.setters import Setter, global_only
+from whimbrel.numbers import atoi, strtol, upper
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.registry.settings import setting
@@ -110,7 +111,7 @@ def set_run_folder(cmd: Command, _none: None, words: list[str]) -> None:
 
 def memory(cmd: Command, _conf: Process, words: list[str]) -> None:
     """MaxMemFree, ThreadStackSize: checked, without an effect: there are no allocators and no thread stacks to size."""
-    if not 0 <= strtol_prefix(words[0])[0] < 1 << 63:
+    if not 0 <= strtol(words[0])[0] < 1 << 63:
         raise ConfigError(f"Invalid {cmd.name} value: {words[0]}")
 
 
@@ -170,12 +171,12 @@ def set_regex_options(_cmd: Command, conf: Process, words: list[str]) -> None:
         name = word[1:] if word[:1] in ("+", "-") else word
         if word.lower() == "none":
             options.clear()
-        elif name.upper() not in ("ICASE", "DOTALL", "DOLLAR_ENDONLY"):
+        elif upper(name) not in ("ICASE", "DOTALL", "DOLLAR_ENDONLY"):
             raise ConfigError(f"RegexDefaultOptions: option '{name}' unknown")
         elif word[0] == "-":
-            options.discard(name.upper())
+            options.discard(upper(name))
         else:
-            options.add(name.upper())
+            options.add(upper(name))
     conf.regex_options = frozenset(options)
 
 

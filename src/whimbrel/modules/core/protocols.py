@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.config.core import CoreServer
+from whimbrel.http.fields import has_token
+from whimbrel.numbers import strip
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, DONE, Answer
@@ -58,10 +60,9 @@ def make_upgrade(scope: Scope) -> Made | None:
         return DECLINED
 
     def _switched(r: Request, asked: str) -> Answer:
-        tokens = [word.strip().lower() for word in (r.headers_in.get("Connection") or "").split(",")]
-        if "upgrade" not in tokens or propose is None or r.main is not None or r.prev is not None:
+        if not has_token(r.headers_in.get("Connection"), "upgrade") or propose is None or r.main is not None or r.prev is not None:
             return DECLINED
-        offers = [word.strip() for word in asked.split(",")]
+        offers = [strip(word) for word in asked.split(",")]
         chosen = choose(protocols, honor, offers, propose(r, offers))
         if chosen is None:
             return DECLINED

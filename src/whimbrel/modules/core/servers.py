@@ -5,8 +5,6 @@ Manual: vhosts/, mod/core.html.
 
 from __future__ import annotations
 
-import re
-
 from whimbrel.config.core import CoreServer
 from whimbrel.config.execute import is_directory, state_of
 from whimbrel.config.includes import has_wildcards
@@ -16,6 +14,7 @@ from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.sections import add_addresses
 from whimbrel.modules.setters import Not, check_context
+from whimbrel.numbers import strtol
 
 
 def set_server_name(command: Command, _none: None, words: list[str]) -> None:
@@ -38,8 +37,7 @@ def set_server_name(command: Command, _none: None, words: list[str]) -> None:
 
 def leading_number(text: str) -> int:
     """C's atoi."""
-    found = re.match(r"\s*([+-]?[0-9]+)", text)
-    return int(found[1]) if found else 0
+    return strtol(text)[0]
 
 
 def set_server_alias(command: Command, _none: None, words: list[str]) -> None:

@@ -29,7 +29,7 @@ from whimbrel.modules.mod_auth_digest.header import (
     stamp_of,
 )
 from whimbrel.modules.mod_auth_digest.settings import AuthDigestServer, AuthDigestSettings
-from whimbrel.modules.setters import strtol, strtol_prefix
+from whimbrel.numbers import strtol, strtol_whole
 from whimbrel.records import replace
 from whimbrel.registry.module import Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
@@ -215,7 +215,7 @@ class Digest:
 
     def _bad_count(self, r: Request, given: Credentials, stamp: int, client: Client | None) -> bool | None:
         nonce, written = given.fields["nonce"], given.get("nc") or ""
-        uses = strtol(written.partition(" ")[0], 16)
+        uses = strtol_whole(written.partition(" ")[0], 16)
         if uses is None:
             self.log(r, f"invalid nc {written} received - not a number", "AH01773")
             return False
@@ -294,4 +294,4 @@ class Digest:
 
 
 def _opaque(given: Credentials) -> int:
-    return strtol_prefix(given.get("opaque") or "", 16)[0]
+    return strtol(given.get("opaque") or "", 16)[0]

@@ -9,6 +9,7 @@ from typing import Final
 
 from whimbrel.http.target import Target, split_url
 from whimbrel.http.url import unescape_loose
+from whimbrel.numbers import split
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass, field
 
@@ -41,7 +42,7 @@ def read_credentials(line: str | None) -> Credentials:
     """The parts of an Authorization field."""
     if line is None:
         return Credentials()
-    parts = line.lstrip(_BLANKS).split(None, 1)
+    parts = split(line, 1)
     scheme, rest = (parts[0] if parts else ""), (parts[1] if len(parts) > 1 else "")
     if scheme.lower() != "digest":
         return Credentials(scheme)

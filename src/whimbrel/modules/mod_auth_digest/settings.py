@@ -11,7 +11,8 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import AuthnProvider
 from whimbrel.modules.mod_auth_digest.clients import Clients
 from whimbrel.modules.mod_authn_core import find_provider
-from whimbrel.modules.setters import set_flag, strtol_prefix
+from whimbrel.modules.setters import set_flag
+from whimbrel.numbers import strip, strtol, upper
 from whimbrel.records import dataclass
 from whimbrel.registry.settings import UNSET, setting
 
@@ -67,8 +68,8 @@ def add_qop(cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
 
 def set_lifetime(_cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
     """AuthDigestNonceLifetime: a whole number."""
-    value, rest = strtol_prefix(words[0])
-    if rest.strip():
+    value, rest = strtol(words[0])
+    if strip(rest):
         raise ConfigError(f"Invalid time in AuthDigestNonceLifetime: {words[0]}")
     record.lifetime = value
 
@@ -107,8 +108,8 @@ def add_domain(_cmd: Command, record: AuthDigestSettings, words: list[str]) -> N
 
 def set_memory(cmd: Command, record: AuthDigestServer, words: list[str]) -> None:
     """AuthDigestShmemSize: bytes, or K or M of them."""
-    value, unit = strtol_prefix(words[0])
-    scale = _UNITS.get(unit[:1].upper(), 0)
+    value, unit = strtol(words[0])
+    scale = _UNITS.get(upper(unit[:1]), 0)
     if not scale:
         raise ConfigError(f"Invalid size in AuthDigestShmemSize: {words[0]}")
     least = _SMALLEST[cmd.dialect.access_in_core]

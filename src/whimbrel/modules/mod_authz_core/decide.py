@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path, unnamed
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule, joined
+from whimbrel.numbers import BLANKS
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
 from whimbrel.request.decisions import Watch, watching
@@ -39,8 +40,8 @@ def _told(rule: Rule, check: Check, watch: Watch) -> Check:
     def tell(r: Request, result: int) -> tuple[str, str]:
         return _WORDS[result], "" if rule.methods >> r.method_number & 1 else "about other methods"
 
-    parts = tuple((str(child).rstrip(), child.place) for child in rule.children)
-    return Check(watch.over(check.fn, check.waits, str(rule).rstrip(), rule.place, tell, parts), check.reads, check.waits)
+    parts = tuple((str(child).rstrip(BLANKS), child.place) for child in rule.children)
+    return Check(watch.over(check.fn, check.waits, str(rule).rstrip(BLANKS), rule.place, tell, parts), check.reads, check.waits)
 
 
 def _wrapped(rule: Rule, inner: Check, loud: bool, unconcerned: int) -> Check:

@@ -10,6 +10,7 @@ from typing import Any
 
 from whimbrel.http.url import getparents
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
+from whimbrel.numbers import lower, strip
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.request.files import is_file, is_folder
@@ -50,7 +51,7 @@ def is_ignored(conf: AutoindexSettings, path: str) -> bool:
     fold = bool(conf.options & Opt.IGNORE_CASE)
     for pattern, below in conf.ignored:
         last = pattern.rpartition("/")[2]
-        if simple_match(path, below) and simple_match(name.lower() if fold else name, last.lower() if fold else last):
+        if simple_match(path, below) and simple_match(lower(name) if fold else name, lower(last) if fold else last):
             return True
     return False
 
@@ -66,9 +67,9 @@ def find_item(items: list[Item], path: str, kind: str | None, encoding: str | No
                 return item.data
         elif not path_only:
             if encoding is None:
-                if item.by == "type" and kind is not None and simple_match(kind.lower(), item.pattern.lower()):
+                if item.by == "type" and kind is not None and simple_match(lower(kind), lower(item.pattern)):
                     return item.data
-            elif item.by == "encoding" and simple_match(encoding.lower(), item.pattern.lower()):
+            elif item.by == "encoding" and simple_match(lower(encoding), lower(item.pattern)):
                 return item.data
     return None
 
@@ -103,7 +104,7 @@ def html_title(path: str) -> str | None:
 
 
 def _media(sub: Any) -> str | None:
-    return None if sub.content_type is None else sub.content_type.partition(";")[0].strip()
+    return None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
 
 
 def _shown(sub: Any, conf: AutoindexSettings) -> bool:
@@ -179,7 +180,7 @@ def _order(key: str, options: Opt) -> Callable[[Entry], Any]:
     def order(entry: Entry) -> tuple[Any, ...]:
         value = {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)
         name = entry.name
-        return (value, natural(name, fold) if by_version else (), name.lower() if fold else "", name)
+        return (value, natural(name, fold) if by_version else (), lower(name) if fold else "", name)
 
     return order
 

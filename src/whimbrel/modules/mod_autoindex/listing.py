@@ -11,6 +11,7 @@ from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.modules.mod_autoindex.entries import in_order, make_entry, parent_entry
 from whimbrel.modules.mod_autoindex.page import Look, columns, heading, plain_list, preamble, table
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Opt
+from whimbrel.numbers import lower, strip
 from whimbrel.octets import raw, text
 from whimbrel.registry.module import Made, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, Answer
@@ -68,7 +69,7 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
     sub = await r.engine.lookup_uri(r, name)
     if sub.status != 200 or not is_file(sub.info) or sub.content_type is None:
         return "", None
-    kind = sub.content_type.partition(";")[0].strip().lower()
+    kind = lower(strip(sub.content_type.partition(";")[0]))
     if kind in HTML:
         return "html", sub
     if not kind.startswith("text/"):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import atoi
+from whimbrel.numbers import atoi, upper
 from whimbrel.records import dataclass, field, fields, replace
 
 
@@ -219,7 +219,7 @@ def set_order(_cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
         raise ConfigError("First keyword must be 'Ascending' or 'Descending'")
     if words[1].lower() not in _KEYS:
         raise ConfigError("Second keyword must be 'Name', 'Date', 'Size', or 'Description'")
-    conf.direction, conf.key = words[0][0].upper(), _KEYS[words[1].lower()]
+    conf.direction, conf.key = upper(words[0][0]), _KEYS[words[1].lower()]
 
 
 def _item(cmd: Command, by: str, to: str, data: str) -> Item:

@@ -14,6 +14,7 @@ from typing import Any
 from whimbrel.directives.spec import Args, Directive, Where
 from whimbrel.modules.mod_headers.actions import compile_lines
 from whimbrel.modules.mod_headers.lines import HeadersSettings, header, request_header
+from whimbrel.numbers import strip
 from whimbrel.registry.module import Hook, Made, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, POST_READ_REQUEST, Answer
 
@@ -60,7 +61,7 @@ def make_insert(scope: Scope) -> Made | None:
     def change(r: Any) -> None:
         handler = r.handler
         if handler is None:  # httpd's filters run while the handler does, which then goes by the name of the type
-            r.handler = (r.content_type or "").split(";", 1)[0].strip() or "default-handler"
+            r.handler = strip((r.content_type or "").split(";", 1)[0]) or "default-handler"
         if always is not None:
             always(r.err_headers_out, r)
         if success is not None:

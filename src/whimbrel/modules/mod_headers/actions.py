@@ -58,7 +58,7 @@ def _note(line: Line, headers: Headers, r: Any) -> None:
             r.outside()  # the field may be one that goes with the clock
 
 
-_TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S)
+_TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S | re.ASCII)
 
 
 def _merge(line: Line, headers: Headers, r: Any) -> None:

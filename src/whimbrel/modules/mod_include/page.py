@@ -18,6 +18,7 @@ from whimbrel.modules.mod_include.document import Element, Fault, Piece
 from whimbrel.modules.mod_include.settings import IncludeFolder
 from whimbrel.modules.mod_include.texts import escape_shell, formatted_time
 from whimbrel.modules.mod_include.variables import LATER, LAZY, Clock, Variables
+from whimbrel.numbers import is_digits, upper
 from whimbrel.octets import raw
 from whimbrel.request.body import Joined
 from whimbrel.request.drive import drive
@@ -199,7 +200,7 @@ class Page:
 
     def variable(self, name: str) -> str | None:
         """The value of a variable, ``0`` to ``9`` being groups of the last match; None for none."""
-        if len(name) == 1 and name.isdigit():
+        if len(name) == 1 and is_digits(name):
             return self._group(int(name))
         value = entry(self.r.env, name)
         if value is LAZY:
@@ -210,15 +211,16 @@ class Page:
 
     def lazy(self, name: str) -> str:
         """The value of a variable that is worked out when it is asked for."""
-        r, upper = self.r, name.upper()
-        if upper == "LAST_MODIFIED":
+        r, key = self.r, upper(name)
+        if key == "LAST_MODIFIED":
             return "" if r.info is None else formatted_time(r.info.st_mtime, self.time_format)
-        if upper == "USER_NAME":
+        if key == "USER_NAME":
+            r.outside()  # the database of accounts can change unseen
             try:
                 return pwd.getpwuid(r.info.st_uid if r.info is not None else 0).pw_name
             except KeyError:
                 return "<unknown>"
-        return Clock(formatted_time(r.time, self.time_format, gmt=upper == "DATE_GMT"))
+        return Clock(formatted_time(r.time, self.time_format, gmt=key == "DATE_GMT"))
 
     def _group(self, number: int) -> str | None:
         name = self.r.filename

@@ -10,6 +10,7 @@ from typing import Final
 
 from whimbrel.http.url import escape_form, escape_html, escape_uri, unescape_loose
 from whimbrel.modules.mod_autoindex.page import size_text
+from whimbrel.numbers import is_digits
 from whimbrel.octets import raw, text
 
 _ENTITY = re.compile(r"&(?:#([^;]*)|([A-Za-z][A-Za-z0-9]{1,5}));")
@@ -30,7 +31,7 @@ def decode_entities(value: str) -> str:
 
 def _character(found: re.Match[str]) -> str:
     if found[1] is not None:
-        code = int(found[1]) if found[1].isdigit() and len(found[1]) < 10 else 0
+        code = int(found[1]) if is_digits(found[1]) and len(found[1]) < 10 else 0
         return chr(code) if code in (9, 10) or 32 <= code < 127 or 160 < code < 256 else ""
     return _NAMED.get(found[2], found[0])
 

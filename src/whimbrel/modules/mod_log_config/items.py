@@ -14,6 +14,7 @@ from whimbrel.directives.spec import Versions
 from whimbrel.http.dates import log_time
 from whimbrel.http.target import unsplit
 from whimbrel.http.url import escape_logitem
+from whimbrel.numbers import BLANKS
 from whimbrel.records import dataclass
 from whimbrel.request.identity import server_name
 
@@ -162,7 +163,7 @@ def field_out(r: Any, argument: str) -> str | None:
         from whimbrel.request.finish import content_type  # the whole answering side: a check of a configuration does without
 
         kind = r.content_type if not r.plan.dialect.default_type else content_type(r)
-        return None if not kind else escape_logitem(kind.partition(";")[0].rstrip())
+        return None if not kind else escape_logitem(kind.partition(";")[0].rstrip(BLANKS))
     if low == "set-cookie":
         values = [*r.headers_out.get_all(argument), *r.err_headers_out.get_all(argument)]
         return escape_logitem(", ".join(dict.fromkeys(values))) if values else None

@@ -28,6 +28,7 @@ from whimbrel.modules.mod_log_config.items import (
     status,
     variable,
 )
+from whimbrel.numbers import upper
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.request.expressions import holds
@@ -351,7 +352,7 @@ def _is_own(item: LogItem, final: Any) -> bool:
         return False
     from whimbrel.request.variables import OWN, Variables  # the answering side: a check of a configuration does without
 
-    return item.argument.upper() == OWN and isinstance(final.env, Variables)
+    return upper(item.argument) == OWN and isinstance(final.env, Variables)
 
 
 def _left_out(item: LogItem, final: Any) -> bool:

@@ -93,6 +93,7 @@ def _fits(asked: str, notes: dict[str, str]) -> bool:
 async def _read_folder(r: Any, n: Negotiation) -> Answer:
     """The files whose names go on where the request's name ends; OK, or the status to fail with."""
     folder, _, asked = r.filename.rpartition("/")
+    listed = r.files.exact(folder or "/")
     slices = Slices(r.engine.turns)
     try:
         names = await _names(folder or "/", raw(asked + "."), slices)
@@ -120,7 +121,7 @@ async def _read_folder(r: Any, n: Negotiation) -> Answer:
         words = f"Negotiation: discovered file(s) matching request: {r.filename} (None could be negotiated)."
         r.log("error", words, code="AH00687", module="negotiation")
         return 404
-    _validate_list(r, r, r.files.stat(folder or "/"))
+    _validate_list(r, r, listed)
     n.variants.sort(key=lambda v: (-v.source_quality, v.name))
     return OK
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.numbers import BLANKS, atoi, is_blank, is_digits, lower, split, strip
 from whimbrel.records import dataclass
 
 CGI_TYPE: Final = "application/x-httpd-cgi"
@@ -34,7 +35,7 @@ def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
             at = len(text) if closing < 0 else closing
             if at == len(text):
                 break
-        elif not with_blanks and text[at].isspace():
+        elif not with_blanks and is_blank(text[at]):
             break
         at += 1
     return text[:at], text[at:].lstrip(" \t\n\v\f\r")
@@ -42,7 +43,7 @@ def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
 
 def quality(text: str) -> float:
     """A quality value, at most three digits; what is none counts as 1."""
-    text = text.lstrip()
+    text = text.lstrip(BLANKS)
     if not text or text[0] not in ".0":
         return 1.0
     text = text.lstrip("0") if text[0] == "0" and text[1:2] == "." else text[1:] if text[0] == "0" else text
@@ -50,7 +51,7 @@ def quality(text: str) -> float:
         return 0.0
     value = 0
     for digit, factor in zip(text[1:4], (100, 10, 1), strict=False):
-        if not digit.isdigit():
+        if not is_digits(digit):
             break
         value += int(digit) * factor
     return value / 1000
@@ -59,7 +60,7 @@ def quality(text: str) -> float:
 def entry(text: str) -> tuple[Entry, str]:
     """The first member of *text* and what follows it."""
     name, rest = get_token(text)
-    name = name.lower()
+    name = lower(name)
     grade, level, charset = 1.0, _LEVELS.get(name, 0.0), ""
     while rest.startswith(";"):
         parameter, rest = get_token(rest[1:], with_blanks=True)
@@ -67,7 +68,7 @@ def entry(text: str) -> tuple[Entry, str]:
         if key in ("q", "qs"):
             grade = quality(value)
         elif key == "level":
-            level = float(int("0" + value[:len(value) - len(value.lstrip("0123456789"))]))
+            level = float(max(0, atoi(value)))
         elif key == "charset":
             charset = value
     return Entry(name, grade, level, charset), rest.removeprefix(",")
@@ -75,15 +76,15 @@ def entry(text: str) -> tuple[Entry, str]:
 
 def _parameter(text: str) -> tuple[str, str]:
     """Name and value of a parameter in lower case; ("", "") for one without ``=``."""
-    end = next((i for i, c in enumerate(text) if c.isspace() or c == "="), len(text))
+    end = next((i for i, c in enumerate(text) if is_blank(c) or c == "="), len(text))
     if end == len(text):
         return "", ""
     value = text[end + 1:].lstrip(" \t\n\v\f\r=")
     if value.startswith('"'):
         value = value[1:].partition('"')[0]
     else:
-        value = value.split(None, 1)[0] if value.split() else ""
-    return text[:end].lower(), value.lower()
+        value = (split(value, 1) or [""])[0]
+    return lower(text[:end]), lower(value)
 
 
 def members(field: str | None) -> list[Entry] | None:
@@ -121,8 +122,8 @@ def transparency(negotiate: str | None, agent: str | None) -> Transparency:
     if negotiate is None or (negotiate == "trans" and (agent or "").startswith("Lynx")):
         return out
     out.may_choose = False
-    for word in (w.strip().lower() for w in negotiate.split(",")):
-        if word in ("trans", "vlist", "guess-small", "*") or word[:1].isdigit():
+    for word in (lower(strip(w)) for w in negotiate.split(",")):
+        if word in ("trans", "vlist", "guess-small", "*") or is_digits(word[:1]):
             out.supported = out.alternates = True
             if word == "1.0":
                 out.may_choose = out.rvsa = out.literal = True

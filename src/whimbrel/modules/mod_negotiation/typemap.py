@@ -9,6 +9,7 @@ import re
 
 from whimbrel.modules.mod_negotiation.accept import entry, get_token
 from whimbrel.modules.mod_negotiation.choose import Variant
+from whimbrel.numbers import BLANKS, decimal, is_blank, is_digits, lower, strip
 from whimbrel.octets import text
 
 _COMMENT = re.compile(r"\([^)]*\)?")
@@ -26,7 +27,7 @@ class MapReader:
     """Reads one map; `variants` holds what was found so far, also after a MapError."""
 
     def __init__(self, data: bytes, path: str) -> None:
-        self.lines = data.splitlines(keepends=True)
+        self.lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
         self.at = 0
         self.path = path
         self.variants: list[Variant] = []
@@ -35,7 +36,7 @@ class MapReader:
         """Read it all; raises MapError."""
         variant, content = Variant(), False
         while (line := self._line()) is not None:
-            if not line.strip():
+            if not strip(line):
                 if variant.name and content:
                     self.variants.append(variant)
                 variant, content = Variant(), False
@@ -52,14 +53,14 @@ class MapReader:
             return None
         line = text(self.lines[self.at])
         self.at += 1
-        if not line.strip() or line[:5].lower() == "body:":
+        if not strip(line) or lower(line[:5]) == "body:":
             return line
         while self.at < len(self.lines):
             following = text(self.lines[self.at])
             if following.startswith("#"):
                 self.at += 1
-            elif following[:1].isspace() and following.strip():
-                line += following.lstrip().rstrip("\n") + "\n"
+            elif is_blank(following[:1]) and strip(following):
+                line += following.lstrip(BLANKS).rstrip("\n") + "\n"
                 self.at += 1
             else:
                 break
@@ -68,10 +69,10 @@ class MapReader:
     def _take(self, variant: Variant, line: str) -> bool:
         """Store one field; whether it tells something of the content."""
         name, colon, body = line.partition(":")
-        name = name.lower()
+        name = lower(name)
         if not colon:
             raise MapError("AH00681", f"Syntax error in type map, no ':' in {self.path} for header {name}", ends=False)
-        body = _COMMENT.sub(lambda m: " " * len(m[0]), body.lstrip())
+        body = _COMMENT.sub(lambda m: " " * len(m[0]), body.lstrip(BLANKS))
         if not body:
             raise MapError("AH00682", f"Syntax error in type map --- no header body: {self.path} for {name}:{line[len(name) + 1:]}", ends=False)
         if name == "uri":
@@ -79,7 +80,7 @@ class MapReader:
         elif name == "description":
             variant.description = body.replace("\n", " ")[:-1]
         elif name == "body":
-            self._take_body(variant, body.rstrip())
+            self._take_body(variant, body.rstrip(BLANKS))
         elif name in ("content-type", "content-length", "content-language", "content-encoding"):
             self._take_content(variant, name, body)
             return True
@@ -89,18 +90,18 @@ class MapReader:
         if name == "content-type":
             variant.take_type(entry(body)[0])
         elif name == "content-encoding":
-            variant.encoding = get_token(body)[0].lower()
+            variant.encoding = lower(get_token(body)[0])
         elif name == "content-language":
             while body:
                 language, body = get_token(body)
-                variant.languages.append(language.lower())
-                body = body[1:] if body[:1] in (",", ";") else "" if not body.strip() else body
+                variant.languages.append(lower(language))
+                body = body[1:] if body[:1] in (",", ";") else "" if not strip(body) else body
         else:
-            number = body.strip()
-            if not number.isdigit():
+            number = strip(body)
+            if not is_digits(number):
                 words = f"Parse error in type map, Content-Length: '{number}' in {self.path} is invalid."
                 raise MapError("AH00684", words, ends=True)
-            variant.size = int(number)
+            variant.size = decimal(number)
 
     def _take_body(self, variant: Variant, tag: str) -> None:
         start = self.at

@@ -16,7 +16,7 @@ from whimbrel.modules.mod_rewrite.expressions import holds, reads
 from whimbrel.modules.mod_rewrite.settings import Cond, Test
 from whimbrel.modules.mod_rewrite.template import Compiler, Template
 from whimbrel.modules.mod_rewrite.trace import Asked
-from whimbrel.modules.setters import atoi
+from whimbrel.numbers import atoi, lower
 from whimbrel.regex import Found
 from whimbrel.registry.module import Reads
 
@@ -106,7 +106,7 @@ def _field_of(subject: str) -> str:
     """The field of the request that *subject* stands for, "" for any other; Host, which always matters, is none."""
     found = _FIELD.fullmatch(subject)
     name = (found[1] or found[2].replace("_", "-").title()) if found is not None else ""
-    return "" if name.lower() == "host" else name
+    return "" if lower(name) == "host" else name
 
 
 class _Values:
@@ -203,8 +203,8 @@ def _by_regex(cond: Cond) -> Ask:
 def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Ask:
     operand = cond.operand
     if cond.ignore_case:
-        low = operand.lower()
-        return lambda _c, text: wanted((text.lower() > low) - (text.lower() < low))
+        low = lower(operand)
+        return lambda _c, text: wanted((lower(text) > low) - (lower(text) < low))
     if cond.test is Test.STRING_EQ:
         return lambda _c, text: text == operand
     return lambda _c, text: wanted(by_length(text, operand))

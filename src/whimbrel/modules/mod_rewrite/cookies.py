@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from whimbrel.http.dates import MONTHS
-from whimbrel.modules.setters import atoi
+from whimbrel.numbers import atoi
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _TRUE = ("true", "1")

@@ -8,7 +8,7 @@ from typing import Final
 from whimbrel.errors import ConfigError
 from whimbrel.http.status import known
 from whimbrel.modules.mod_rewrite.settings import MAX_ROUNDS, Flag
-from whimbrel.modules.setters import atoi
+from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass, field
 
 
@@ -73,7 +73,7 @@ def _redirect(draft: Draft, value: str) -> None:
     if not value:
         return
     status = _NAMED.get(value.lower(), 0)
-    if not status and value[0].isdigit():
+    if not status and is_digits(value[0]):
         status = atoi(value)
         if not known(status, version22=draft.version22):
             raise ConfigError(f"invalid HTTP response code '{value}' for flag 'R'")

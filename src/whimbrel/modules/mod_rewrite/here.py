@@ -7,6 +7,7 @@ from typing import Any
 
 from whimbrel.config.hosts import matcher
 from whimbrel.modules.mod_rewrite.urls import absolute
+from whimbrel.numbers import strtol
 from whimbrel.request import identity
 
 _URL = re.compile(r"(?i)(https?)://([^/:]*)(?::([^/]*))?(.*)", re.S)
@@ -34,8 +35,7 @@ def reduced(r: Any, url: str) -> str | None:
 
 
 def _number(text: str) -> int:
-    digits = re.match(r"\d*", text)
-    return int(digits[0] or 0) & 0xFFFF if digits else 0
+    return strtol(text)[0] & 0xFFFF
 
 
 def _is_here(server: Any, host: str, port: int) -> bool:

@@ -15,6 +15,7 @@ from whimbrel.http.dates import log_time
 from whimbrel.http.url import escape_logitem
 from whimbrel.modules.mod_rewrite.context import LogFn
 from whimbrel.modules.mod_rewrite.settings import RewriteServer
+from whimbrel.numbers import BLANKS
 from whimbrel.octets import raw
 from whimbrel.registry.module import Scope
 from whimbrel.request import identity
@@ -50,7 +51,7 @@ def log_function(scope: Scope) -> LogFn | None:
 
 def log_sink(written: str) -> LogSink:
     """The sink of a RewriteLog line, whose file is already absolute."""
-    return LogSink(written[1:].lstrip(), piped=True, shell=True) if written.startswith("|") else LogSink(written)
+    return LogSink(written[1:].lstrip(BLANKS), piped=True, shell=True) if written.startswith("|") else LogSink(written)
 
 
 def _to_file(sink: LogSink, limit: int) -> LogFn:

@@ -18,7 +18,7 @@ from whimbrel.modules.mod_rewrite.context import Context
 from whimbrel.modules.mod_rewrite.program import Program
 from whimbrel.octets import raw, text
 from whimbrel.registry.module import Reads
-from whimbrel.request.files import mark
+from whimbrel.request.files import is_settled_file, mark
 
 LONGEST_LINE: Final = 1023
 MAX_SEEN: Final = 10_000
@@ -95,7 +95,8 @@ class FileMap(RewriteMap):
             return None
         found = mark(info)
         if found != self._mark:
-            self._pairs, self._mark = self._read(), found
+            self._mark = found if is_settled_file(info) else None
+            self._pairs = self._read()
             self._seen.clear()
         value = self._pairs.get(key)
         if c.log is not None:

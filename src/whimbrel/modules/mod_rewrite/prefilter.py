@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from whimbrel.numbers import is_alphanumeric
+
 FEW: Final = 8
 _ENDS: Final = frozenset("*?{")
 _SPECIAL: Final = frozenset(".^$|()[]{}*+?\\")
@@ -20,7 +22,7 @@ def literal_prefix(pattern: str) -> str:
     while at < size:
         char = pattern[at]
         step = 1
-        if char == "\\" and at + 1 < size and not pattern[at + 1].isalnum():
+        if char == "\\" and at + 1 < size and not is_alphanumeric(pattern[at + 1]):
             char, step = pattern[at + 1], 2
         elif char in _SPECIAL:
             break
@@ -54,7 +56,7 @@ def _alternatives(pattern: str) -> bool:
 
 _SETTINGS = re.compile(r"\(\?[imsxnJUX^-]|\\[QE]|\(\*")
 _TOKEN = re.compile(r"\\(?P<escaped>[^0-9A-Za-z])|\\[dDwWsSbBAzZhHvVR]|(?P<open>\()|(?P<close>\))|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|"
-                    r"(?P<counted>[*?]|\{\d+(?:,\d*)?\})[+?]?|(?P<more>\+)[+?]?|(?P<special>[.^$|])|(?P<plain>[^\\\[\](){}*+?.^$|])", re.S)
+                    r"(?P<counted>[*?]|\{\d+(?:,\d*)?\})[+?]?|(?P<more>\+)[+?]?|(?P<special>[.^$|])|(?P<plain>[^\\\[\](){}*+?.^$|])", re.S | re.ASCII)
 
 
 def literal_inside(pattern: str) -> str:

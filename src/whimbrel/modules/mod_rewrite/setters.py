@@ -16,7 +16,8 @@ from whimbrel.modules.mod_rewrite.flags import Draft, read_flags
 from whimbrel.modules.mod_rewrite.maps import FUNCTIONS, DbmMap, FileMap, Function, ProgramMap, RandomMap, RewriteMap, SqlMap, suffix_of
 from whimbrel.modules.mod_rewrite.settings import Cond, Flag, Options, RewriteFolder, RewriteServer, Rule, Test, given
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
-from whimbrel.modules.setters import Not, atoi, check_context
+from whimbrel.modules.setters import Not, check_context
+from whimbrel.numbers import atoi
 from whimbrel.octets import raw
 from whimbrel.records import replace
 from whimbrel.regex import Regex, RegexError, compile_regex

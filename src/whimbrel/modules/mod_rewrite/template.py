@@ -10,6 +10,7 @@ from whimbrel.modules.mod_rewrite.context import Context, group
 from whimbrel.modules.mod_rewrite.maps import RewriteMap
 from whimbrel.modules.mod_rewrite.settings import Flag, Rule
 from whimbrel.modules.mod_rewrite.variables import variable
+from whimbrel.numbers import is_alphanumeric, is_digits
 from whimbrel.registry.module import Reads
 
 Escape = Callable[[str], str]
@@ -87,7 +88,7 @@ class Compiler:
             elif char in "$%" and after == "{":
                 piece, at = self._braces(text, at, escape)
                 out.append(piece)
-            elif char in "$%" and after.isdigit() and after.isascii():
+            elif char in "$%" and is_digits(after):
                 out.append((_backref(char, int(after), escape), False, Reads.HEAD))
                 at += 2
             else:
@@ -214,7 +215,7 @@ def escaping(rule: Rule) -> Escape | None:
         special = not "!" <= char != "\x7f" if controls else chosen is None
         if not (special or (chosen is not None and char in chosen)) or char in kept:
             return char
-        if (char.isalnum() and char.isascii()) or char == "_":
+        if is_alphanumeric(char) or char == "_":
             return char
         return "+" if char == " " and plus else f"%{ord(char):02x}"
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from whimbrel.config.core import CoreServer
 from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
 from whimbrel.modules.mod_rewrite.settings import RewriteFolder
+from whimbrel.numbers import upper
 from whimbrel.octets import from_system, text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Reads
@@ -36,10 +37,10 @@ def variable(name: str, *, version22: bool = False) -> Variable:
     """The variable of that name in any case; an unknown one is always empty."""
     kind, colon, argument = name.partition(":")
     if colon and argument:
-        made = _WITH_ARGUMENT.get(kind.upper())
+        made = _WITH_ARGUMENT.get(upper(kind))
         if made is not None:
             return made(argument, version22)
-    name = name.upper()
+    name = upper(name)
     if version22 and name in _ONLY_24:
         return EMPTY
     if name in _HEADERS:
@@ -103,7 +104,7 @@ def _ahead_path(c: Context, by_file: bool) -> tuple[str, bool]:
 def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
     def make(name: str, version22: bool) -> Variable:
         inner = variable(name, version22=version22)
-        shown = name if name.partition(":")[0].upper() in _WITH_ARGUMENT else name.upper()
+        shown = name if upper(name.partition(":")[0]) in _WITH_ARGUMENT else upper(name)
 
         async def value(c: Context) -> str:
             r = c.r
@@ -168,6 +169,7 @@ def _owner(ask: Callable[[int], Any], kind: str) -> Callable[[Any], str]:
             info = r.files.stat(r.filename.rpartition("/")[0] or "/")  # httpd keeps what the walk saw last
         if info is None:
             return "<unknown>"
+        r.outside()  # the database of accounts can change unseen
         try:
             return text(os.fsencode(ask(info.st_uid if kind == "user" else info.st_gid)[0]))
         except KeyError:
@@ -197,7 +199,7 @@ _ONLY_24: Final = frozenset({
     "CONN_REMOTE_ADDR", "CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX", "HANDLER", "REQUEST_SCHEME", "HTTP2", "IPV6",
 })
 _HEADERS: Final = {
-    "HTTP_" + name.upper().replace("-", "_"): name for name in ("User-Agent", "Referer", "Cookie", "Forwarded", "Host", "Proxy-Connection", "Accept")
+    "HTTP_" + upper(name).replace("-", "_"): name for name in ("User-Agent", "Referer", "Cookie", "Forwarded", "Host", "Proxy-Connection", "Accept")
 }
 
 _PLAIN: Final[dict[str, Variable]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from whimbrel.lazily import pattern
+from whimbrel.numbers import strip
 
 _WORD: Final = pattern(r"(?:\\[ \t]|[^ \t])*")
 
@@ -45,6 +46,6 @@ def split_flags(text: str) -> list[tuple[str, str]] | None:
         return None
     found = []
     for part in text[1:-1].split(","):
-        name, _, value = part.strip().partition("=")
+        name, _, value = strip(part).partition("=")
         found.append((name, value))
     return found

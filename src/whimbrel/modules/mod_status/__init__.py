@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
 from whimbrel.modules.core.process import Process
 from whimbrel.modules.setters import global_only, set_flag
+from whimbrel.numbers import atoi, is_digits
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
@@ -41,10 +42,10 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
         digits = ""
         if text[at + 7:at + 8] == "=":
             for char in text[at + 8:]:
-                if not char.isdigit():
+                if not is_digits(char):
                     break
                 digits += char
-        refresh = int(digits) if digits and int(digits) > 0 else 10
+        refresh = atoi(digits) if atoi(digits) > 0 else 10
     return refresh, "notable" not in text, "auto" in text
 
 

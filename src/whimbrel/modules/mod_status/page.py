@@ -9,6 +9,7 @@ from typing import Any
 
 from whimbrel.http.url import escape_html
 from whimbrel.modules.mod_status.state import State, kilo, number, size, span, when, whole
+from whimbrel.numbers import strip
 from whimbrel.request.identity import server_name
 from whimbrel.request.runtime import Row
 
@@ -21,7 +22,7 @@ def auto_24(r: Any, s: State) -> list[tuple[str, Any]]:
         ("ServerVersion", r.engine.server_field(r)), ("ServerMPM", s.totals.get("mpm", "event")), ("Server Built", s.totals.get("built", "")),
         ("CurrentTime", when(s.now)), ("RestartTime", when(s.totals.get("restarted", s.totals.get("started", s.now)))),
         ("ParentServerConfigGeneration", s.totals.get("config_generation", 1)), ("ParentServerMPMGeneration", s.totals.get("generation", 0)),
-        ("ServerUptimeSeconds", s.uptime), ("ServerUptime", span(s.uptime).strip()), ("Load1", f"{load[0]:.2f}"), ("Load5", f"{load[1]:.2f}"),
+        ("ServerUptimeSeconds", s.uptime), ("ServerUptime", strip(span(s.uptime))), ("Load1", f"{load[0]:.2f}"), ("Load5", f"{load[1]:.2f}"),
         ("Load15", f"{load[2]:.2f}"),
     ]
     if s.extended:
