@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.cuts import CACHED, VARIANTS, Desk, compare, exhaustive, generated, lay_out, pieces_of
 from tests.hostile.mutations import mutate

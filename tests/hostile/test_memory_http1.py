@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.hostile.floods_http1 import latency, pipelining
 from tests.hostile.measure import Budget
 from tests.hostile.memory_http1 import MOST, Attack, growth, pipelined, unique_agents, unique_heads

@@ -149,8 +149,8 @@ class Book:
 
     *http2* holds those to requests of HTTP/2, so that no bytes sent as HTTP/1 find one of them, nor the reverse.
 
-    Every head in it has a plain form (`has_plain_form`) and only whole heads are looked up (`is_whole`): what answers some bytes is what the general
-    path made of the same bytes, or of others that differ in nothing that it looked at.
+    Every head in it has a plain form (`has_plain_form`), and no other bytes than a whole head of that form find anything (`FieldSet.sort`): what
+    answers some bytes is what the general path made of the same bytes, or of others that differ in nothing that it looked at.
 
     Of each level there are two generations: what was asked since the last change of generation survives the next.  `exact` is the young one of the
     first level; a head gets there when its bytes come a second time, so that clients whose heads all differ push nothing out.  *near* is a line that
@@ -204,7 +204,7 @@ class Book:
                 self._put_exact(raw, kept)
         if kept is not None and kept.valid(connection, turn):
             return kept, None
-        if len(raw) > limits.plain or not raw_head.is_whole(raw):
+        if len(raw) > limits.plain:
             return NOTHING
         lines = raw.split(b"\r\n")
         bare = lines[0]

@@ -228,9 +228,11 @@ class Kept:
         """
         engine = self.request.engine
         recent = engine.log_lines
+        if int(now) != recent.second:
+            recent.begin(int(now))
         digits = self._digits(connection) if self.sized else 0
         key = (self.number, told, connection.client_ip, digits)
-        found = recent.of(int(now)).get(key)
+        found = recent.entries.get(key)
         if found is None:
             if self.outlines is None:
                 view = KeptView(self, connection, now, RawHead(head, told))
@@ -238,17 +240,17 @@ class Kept:
             else:
                 values = values_of(head, told, engine.shown, self.nothing)
                 found = tuple([pieces % values for pieces in self._pieces(self.outlines, connection, now, digits)])
-            recent.put(key, found, told)
+            recent.put(key, found, len(head))
         return found
 
     def _pieces(self, outlines: tuple[Outline, ...], connection: Connection, now: float, digits: int) -> tuple[bytes, ...]:
         """The lines for one client, within one second, but for what requests tell of themselves."""
         key, recent = (self.number, connection.client_ip, digits), self.request.engine.log_lines
-        found = recent.of(int(now)).get(key)
+        found = recent.entries.get(key)
         if found is None:
             view = KeptView(self, connection, now, None)
             found = tuple([pieced(outline, view) for outline in outlines])
-            recent.put(key, found)
+            recent.put(key, found, len(self.head.raw))
         return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:

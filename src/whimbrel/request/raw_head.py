@@ -28,6 +28,7 @@ LINE_COST: Final = 128               # bytes that a line takes beyond its own
 MOST_SHOWN: Final = 1024  # field lines of which it is known how a log shows them, none longer than LONGEST_SHOWN bytes
 LONGEST_SHOWN: Final = 512
 _AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
+END: Final = [b"", b""]  # the last lines of a head
 MATTERS: Final = 1  # what a line is worth: it decides about the answer
 TOLD: Final = 2     # it is told in an access log
 TESTED: Final = 4   # it decides by what tests say of its value
@@ -50,11 +51,6 @@ Outline = tuple[tuple[Fill, ...], tuple[bytes, ...]]
 """A line of an access log in pieces: what makes those between its holes, one more than there are holes; and what belongs into these: a field by its
 lower-case name, the request line for b""."""
 Shown = dict[bytes, tuple[bytes, bytes]]
-
-
-def is_whole(raw: bytes) -> bool:
-    """Return True if *raw* is one head and nothing else: its first empty line ends it."""
-    return raw.find(b"\r\n\r\n") == len(raw) - 4 > 0
 
 
 def has_plain_form(raw: bytes) -> bool:
@@ -220,13 +216,16 @@ class FieldSet:
         return self._tests.keys()
 
     def sort(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, Told] | None:
-        """Under which an answer to the whole head with these *lines* (the last two are empty) is kept, and which of them are told in access logs.
+        """Under which an answer to the head with these *lines* is kept, and which of them are told in access logs.
 
-        *bare* is the first one `without_query`.  None for a head that has to be read.
+        *bare* is the first one `without_query`.  None unless the lines are a whole head and nothing else, its fields well-formed: the last two are
+        empty, no other is.
         """
         known, idle, key, self.latest = self._known, self._idle, [], b""
         told = [lines[0]] if self.line_told else []
         rest = [line for line in lines if line not in idle]
+        if rest[-2:] != END:
+            return None
         for line in rest[1:-2]:
             worth = known.get(line)
             if worth is None:

@@ -47,8 +47,8 @@ class HttpProtocol(Quick):
 
     def __init__(self, service: Service) -> None:
         super().__init__(service)
-        self._buffer: bytes | bytearray = b""
-        self._reader: HeadReader | None = None  # of a head that is not complete: the buffer is its data
+        self._buffer = b""
+        self._reader: HeadReader | None = None  # of a head that is not complete: the buffer is its data, a bytearray
         self._discarded = self._got = 0
         self._expects = self._spoiled = self._postponed = False
         self._reading = True
@@ -180,7 +180,6 @@ class HttpProtocol(Quick):
                 self._hand_over().start(bytes(data))
             return False
         if reader is None:
-            data = bytes(data)
             if not looked:
                 done = self._quick(data)
                 if done:
@@ -191,7 +190,7 @@ class HttpProtocol(Quick):
             reader = reader or HeadReader(data, manners.limits, manners.rules)
             head = reader.read()
             if head is None:
-                self._reader, self._buffer = reader, reader.data
+                self._reader, self._buffer = reader, reader.data  # type: ignore[assignment]
                 self._be_patient(len(data))
                 return False
         self._begin(head)
@@ -212,7 +211,7 @@ class HttpProtocol(Quick):
             return False
         self.transport.write(SWITCHING)
         answer.sent(0)
-        head, rest = self._head, bytes(self._buffer)
+        head, rest = self._head, self._buffer
         self._hand_over().start_upgraded(head, rest)
         return True
 
@@ -236,7 +235,8 @@ class HttpProtocol(Quick):
     def _begin(self, head: Head) -> None:
         self._got = 0
         self._press = self._reader = None
-        self._buffer = bytes(self._buffer[head.end:])
+        rest = self._buffer[head.end:]
+        self._buffer = rest if rest.__class__ is bytes else bytes(rest)
         self.connection.ending = self.service.draining
         self._state = State.BUSY
         self.deadline = FOREVER
@@ -296,7 +296,7 @@ class HttpProtocol(Quick):
 
     def _feed(self) -> None:
         """Give the bytes in the buffer to the body, or drop them when nobody will read it."""
-        parser, body, data = self._parser, self._body, bytes(self._buffer)
+        parser, body, data = self._parser, self._body, self._buffer
         if parser is None or not data:
             return
         self._buffer = b""
