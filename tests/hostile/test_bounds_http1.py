@@ -1,4 +1,6 @@
-"""Each cache and buffer of HTTP/1 and of the response cache stays below its bound of ARCHITECTURE.md when it is filled with hostile inputs."""
+"""Each cache and buffer of HTTP/1 and of the response cache stays below its bound of ARCHITECTURE.md when it
+is filled with hostile inputs.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,32 @@ from whimbrel.server.protocol import MAX_AHEAD, HttpProtocol
 
 TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"
 UNITS = {"kB": 1024, "MB": 1024 * 1024}
-NOT_OWNED = (Engine, Plan, World, Server, Configuration, KeptAnswers, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+NOT_OWNED = (
+    Engine,
+    Plan,
+    World,
+    Server,
+    Configuration,
+    KeptAnswers,
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+)
 HEADS = 3600
-SMALLER = 16  # so much smaller are the generations of kept answers here, so that they are filled more than once
+# so much smaller are the generations of kept answers here, so that they are filled more than once
+SMALLER = 16
 READ = 256 * 1024  # bytes that the event loop reads at one time
 
 
 def bounds() -> dict[str, int]:
     """The rows of the table that name this file: what is bounded -> bytes."""
-    rows = re.findall(r"^\| ([^|]+?) \| [^|]+ \| ([0-9.]+) (kB|MB) \| `test_bounds_http1`[^|]* \|$", TABLE.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([^|]+?) \| [^|]+ \| ([0-9.]+) (kB|MB) \| `test_bounds_http1`[^|]* \|$",
+        TABLE.read_text(),
+        re.MULTILINE,
+    )
     return {name.strip("`"): int(float(count) * UNITS[unit]) for name, count, unit in rows}
 
 
@@ -50,7 +69,12 @@ def deep_size(root: object, seen: set[int] | None = None) -> int:
         elif isinstance(one, list | tuple | set | frozenset):
             left += one
         elif not isinstance(one, str | bytes | bytearray | int | float):
-            left += [getattr(one, name) for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ()) if hasattr(one, name)]
+            left += [
+                getattr(one, name)
+                for kind in type(one).__mro__
+                for name in getattr(kind, "__slots__", ())
+                if hasattr(one, name)
+            ]
             left += [getattr(one, "__dict__", None)]
     return total
 
@@ -62,9 +86,33 @@ def hostile(count: int) -> Iterator[bytes]:
         size = dice.choice((10, 300, 300, 2000, 7000))
         long = b"%d%b" % (number, dice.choice((b"x", b"\xff")) * size)
         kind = number % 9
-        target = (b"/a.txt", b"/a.txt?" + long, b"/" + long, b"/none/" + long[:30], b"/", b"/page", b"/a.txt", b"/none", b"/moved/" + long)[kind]
-        field = (b"User-Agent", b"X-A", b"Referer", b"Cookie", b"If-None-Match", b"Accept-Language", b"Range", b"Connection", b"A-%d" % number)[number // 9 % 9]
-        fields = b"".join(b"F-%d-%d: %d\r\n" % (number, each, each) for each in range(90)) if number % 50 == 0 else b"%b: %b\r\n" % (field, long)
+        target = (
+            b"/a.txt",
+            b"/a.txt?" + long,
+            b"/" + long,
+            b"/none/" + long[:30],
+            b"/",
+            b"/page",
+            b"/a.txt",
+            b"/none",
+            b"/moved/" + long,
+        )[kind]
+        field = (
+            b"User-Agent",
+            b"X-A",
+            b"Referer",
+            b"Cookie",
+            b"If-None-Match",
+            b"Accept-Language",
+            b"Range",
+            b"Connection",
+            b"A-%d" % number,
+        )[number // 9 % 9]
+        fields = (
+            b"".join(b"F-%d-%d: %d\r\n" % (number, each, each) for each in range(90))
+            if number % 50 == 0
+            else b"%b: %b\r\n" % (field, long)
+        )
         host = (b"localhost", b"b.test", b"h%d.%b" % (number, b"h" * min(size, 3000)))[number // 3 % 3]
         yield from [b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (target, host, fields)] * 3
 
@@ -100,14 +148,22 @@ def _of_engine(name: str) -> Callable[[Desk], object]:
 
 
 HELD: dict[str, Callable[[Desk], object]] = {
-    "Engine.kept: answers": lambda desk: [(b.exact, b._old_exact, b._young, b._old) for b in desk.engine.kept.books()],
+    "Engine.kept: answers": lambda desk: [
+        (b.exact, b._old_exact, b._young, b._old) for b in desk.engine.kept.books()
+    ],
     "Engine.kept: sets of fields": lambda desk: desk.engine.kept._sets,
     "Engine.kept: request lines": lambda desk: [list(book._lines) for book in desk.engine.kept.books()],
     "Engine.kept: heads seen once": lambda desk: desk.engine.kept.seen,
-    "Engine.log_lines": _of_engine("log_lines"), "Engine.shown": _of_engine("shown"), "Engine.forms": _of_engine("forms"),
-    "Engine.pages": _of_engine("pages"), "Engine.good_fields": _of_engine("good_fields"), "Engine.first_lines": _of_engine("first_lines"),
-    "Engine._asked_once": _of_engine("_asked_once"), "Engine.contents": _of_engine("contents"),
-    "Looks.notes": lambda desk: desk.engine.looks.notes, "World.placed": lambda desk: desk.engine.world.placed,
+    "Engine.log_lines": _of_engine("log_lines"),
+    "Engine.shown": _of_engine("shown"),
+    "Engine.forms": _of_engine("forms"),
+    "Engine.pages": _of_engine("pages"),
+    "Engine.good_fields": _of_engine("good_fields"),
+    "Engine.first_lines": _of_engine("first_lines"),
+    "Engine._asked_once": _of_engine("_asked_once"),
+    "Engine.contents": _of_engine("contents"),
+    "Looks.notes": lambda desk: desk.engine.looks.notes,
+    "World.placed": lambda desk: desk.engine.world.placed,
     "Hosts._found": lambda desk: list(desk.engine.configuration.hosts._found),
     "Manners.fields": lambda desk: [manners.fields for manners in desk.service._manners.values()],
 }
@@ -121,7 +177,10 @@ def test_a_cache_stays_below_its_bound(filled: Desk, name: str) -> None:
 
 def test_something_was_kept(filled: Desk) -> None:
     kept = filled.engine.kept
-    assert len(list(kept.books())) > 100 and sum(len(book.exact) + len(book._young) for book in kept.books()) > 10
+    assert (
+        len(list(kept.books())) > 100
+        and sum(len(book.exact) + len(book._young) for book in kept.books()) > 10
+    )
     assert len(filled.service._manners) == 2 or len(filled.service._manners) == 1
 
 
@@ -149,7 +208,10 @@ def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
 def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
     """A transport that takes nothing gets the bound and what one response has."""
     wire = Wire()
-    wire.write = lambda data: (wire.out.extend(data), len(wire.out) > 64 * 1024 and wire.protocol.pause_writing())  # type: ignore[method-assign,assign]
+    wire.write = lambda data: (
+        wire.out.extend(data),
+        len(wire.out) > 64 * 1024 and wire.protocol.pause_writing(),
+    )  # type: ignore[method-assign,assign]
     wire.protocol = HttpProtocol(filled.service)
     wire.protocol.connection_made(wire)
     wire.protocol.connection.served = -5000  # MaxKeepAliveRequests is 100
@@ -184,7 +246,13 @@ def test_descriptors_are_bounded(tmp_path: Path) -> None:
 
 
 def test_every_row_has_a_test() -> None:
-    assert set(HELD) | {"HttpProtocol._buffer", "Quick._near", "Answering: written ahead", "HeadReader", "Service.files"} == set(bounds())
+    assert set(HELD) | {
+        "HttpProtocol._buffer",
+        "Quick._near",
+        "Answering: written ahead",
+        "HeadReader",
+        "Service.files",
+    } == set(bounds())
 
 
 def test_sizes_are_measured() -> None:

@@ -6,13 +6,15 @@ from typing import Any, Final
 
 MAX_LINE_BYTES: Final = 1024 * 1024
 LINE_COST: Final = 1024  # bytes of an entry beyond what is in its head: about
-TIMES: Final = 5         # a head's bytes are there once in the key and, as a byte may become four, four times in the lines
+# a head's bytes are there once in the key and, as a byte may become four, four times in the lines
+TIMES: Final = 5
 
 
 class LineCache:
     """Key: a kept answer's number and what the lines depend on; value: the lines, or what they are made of.
 
-    Valid within one second; at most `MAX_LINE_BYTES`; everything is dropped when the second ends or the bound is reached.
+    Valid within one second; at most `MAX_LINE_BYTES`; everything is dropped when the second ends or the bound
+    is reached.
 
     Attributes:
         second: the second of the entries.

@@ -1,7 +1,9 @@
 """The fast path of a connection: kept answers to whole heads, given without reading them.
 
-It answers only what the general path answers to the same bytes: nothing but a whole head finds anything (see `Book`), and nothing of a head that is
-cut, or that has no plain form, is ever kept.  What it leaves goes to the general path, whose first head it did not answer.
+It answers only what the general path answers to the same bytes: nothing but a whole head finds anything (see
+`Book`), and nothing of a head that is
+cut, or that has no plain form, is ever kept.  What it leaves goes to the general path, whose first head it
+did not answer.
 """
 
 from __future__ import annotations
@@ -127,7 +129,9 @@ class Quick(Answering):
             self._last = key
 
     def _several(self, data: bytes) -> int:
-        """`_quick` where one head is not all there is: the first, and so many more as this turn and the transport have room for."""
+        """`_quick` where one head is not all there is: the first, and so many more as this turn and the
+        transport have room for.
+        """
         service, connection, book, done, size, closes = self.service, self.connection, self._book, 0, 0, False
         out: list[bytes] = []
         while not closes and size < WRITE_AHEAD and (not done or service.takes_more()):

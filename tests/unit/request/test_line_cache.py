@@ -21,6 +21,12 @@ def test_lines_that_all_differ_take_a_bounded_number_of_bytes() -> None:
     for number in range(3000):
         head = b"%d-%b" % (number, b"\xff" * (number % 4000))
         cache.put((1, (head,), "127.0.0.1", 0), (head * 4,), len(head))
-        most = max(most, sum(sys.getsizeof(key[1][0]) + sys.getsizeof(lines[0]) + 300 for key, lines in cache.entries.items()))
+        most = max(
+            most,
+            sum(
+                sys.getsizeof(key[1][0]) + sys.getsizeof(lines[0]) + 300
+                for key, lines in cache.entries.items()
+            ),
+        )
     assert MAX_LINE_BYTES / 4 < most <= MAX_LINE_BYTES
     assert (1, (head,), "127.0.0.1", 0) in cache.entries

@@ -40,8 +40,19 @@ def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
     assert wire.out.count(b"HTTP/1.1 200") == 1
 
 
-@pytest.mark.parametrize("data", [b"\r\n" + HEAD, HEAD[:-2] + b"X: 1\r\nGET /", b"\0" + HEAD, HEAD.replace(b"\r\n", b"\n"), HEAD[:-2] + b" x\r\n\r\n",
-                                  HEAD[:-2] + b"X : 1\r\n\r\n", HEAD[:-2] + b"\n\r\n", HEAD[:-2] + b"X: 1\n\nGET / HTTP/1.1\r\n\r\n"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\r\n" + HEAD,
+        HEAD[:-2] + b"X: 1\r\nGET /",
+        b"\0" + HEAD,
+        HEAD.replace(b"\r\n", b"\n"),
+        HEAD[:-2] + b" x\r\n\r\n",
+        HEAD[:-2] + b"X : 1\r\n\r\n",
+        HEAD[:-2] + b"\n\r\n",
+        HEAD[:-2] + b"X: 1\n\nGET / HTTP/1.1\r\n\r\n",
+    ],
+)
 def test_nothing_is_found_for_another_form(desk: Desk, data: bytes) -> None:
     protocol, wire = connected(desk)
     desk.service.begin_turn()
