@@ -1,6 +1,8 @@
-"""Requests over HTTP/1 in pieces: whatever the cuts, cold or warm, alone or behind another, the responses and log lines are those to the whole.
+"""Requests over HTTP/1 in pieces: whatever the cuts, cold or warm, alone or behind another, the responses and
+log lines are those to the whole.
 
-A worker's service runs in this process, on connections without sockets, so that a hundred thousand cuts take minutes; `wire-cuts` repeats some of
+A worker's service runs in this process, on connections without sockets, so that a hundred thousand cuts take
+minutes; `wire-cuts` repeats some of
 them over sockets.
 """
 
@@ -57,16 +59,75 @@ RewriteRule ^/moved/(.*) /$1
     DocumentRoot "@/other"
 </VirtualHost>
 """
-VARIANTS = {"strict": "", "unsafe": "HttpProtocolOptions Unsafe", "0.9": "HttpProtocolOptions Allow0.9", "h2c": "Protocols h2c http/1.1\n",
-            "small": "LimitRequestLine 60\nLimitRequestFieldSize 80\nLimitRequestFields 4\nMaxKeepAliveRequests 3"}
-CACHED = tuple(f"{line}\r\n{fields}\r\n".encode("latin-1") for line in (
-    "GET /a.txt HTTP/1.1", "GET / HTTP/1.0", "GET /a.txt?q=1 HTTP/1.1", "GET /none HTTP/1.1", "HEAD /page HTTP/1.1", "GET /moved/a.txt HTTP/1.1",
-) for fields in ("", "Host: localhost\r\n", "Host: b.test\r\nUser-Agent: Evil\r\n", "Host: localhost\r\nX-A: 1\r\nX-B: 2\r\nConnection: keep-alive\r\n"))
+VARIANTS = {
+    "strict": "",
+    "unsafe": "HttpProtocolOptions Unsafe",
+    "0.9": "HttpProtocolOptions Allow0.9",
+    "h2c": "Protocols h2c http/1.1\n",
+    "small": "LimitRequestLine 60\nLimitRequestFieldSize 80\nLimitRequestFields 4\nMaxKeepAliveRequests 3",
+}
+CACHED = tuple(
+    f"{line}\r\n{fields}\r\n".encode("latin-1")
+    for line in (
+        "GET /a.txt HTTP/1.1",
+        "GET / HTTP/1.0",
+        "GET /a.txt?q=1 HTTP/1.1",
+        "GET /none HTTP/1.1",
+        "HEAD /page HTTP/1.1",
+        "GET /moved/a.txt HTTP/1.1",
+    )
+    for fields in (
+        "",
+        "Host: localhost\r\n",
+        "Host: b.test\r\nUser-Agent: Evil\r\n",
+        "Host: localhost\r\nX-A: 1\r\nX-B: 2\r\nConnection: keep-alive\r\n",
+    )
+)
 CACHED_PREFIX = b"".join(CACHED[1:4])
-FIELDS = ("Host: localhost", "Host: b.test", "host: x", "X-A: 1", "X-B:", "X-A:2 ", "User-Agent: Evil", "User-Agent: Good", "Range: bytes=0-1", "Expect: x",
-          "Expect: 100-continue", "Content-Length: 3", "Content-Length: 0", "Transfer-Encoding: chunked", "Connection: close", "Connection: keep-alive",
-          "Bad Name: x", "Folded: a\r\n b", " x", "A: \x01", "A: \x00", "Nothing", "If-None-Match: *", "Upgrade: h2c", "Keep-Alive: 3", "Cookie: a=1", "\n")
-TARGETS = ("/a.txt", "/", "/page", "/none", "/a.txt?q=2", "/a.txt?", "//a.txt", "/a.txt#f", "/a.txt#f?q", "http://b.test/a.txt", "*", "/%61.txt", "/moved/a.txt")
+FIELDS = (
+    "Host: localhost",
+    "Host: b.test",
+    "host: x",
+    "X-A: 1",
+    "X-B:",
+    "X-A:2 ",
+    "User-Agent: Evil",
+    "User-Agent: Good",
+    "Range: bytes=0-1",
+    "Expect: x",
+    "Expect: 100-continue",
+    "Content-Length: 3",
+    "Content-Length: 0",
+    "Transfer-Encoding: chunked",
+    "Connection: close",
+    "Connection: keep-alive",
+    "Bad Name: x",
+    "Folded: a\r\n b",
+    " x",
+    "A: \x01",
+    "A: \x00",
+    "Nothing",
+    "If-None-Match: *",
+    "Upgrade: h2c",
+    "Keep-Alive: 3",
+    "Cookie: a=1",
+    "\n",
+)
+TARGETS = (
+    "/a.txt",
+    "/",
+    "/page",
+    "/none",
+    "/a.txt?q=2",
+    "/a.txt?",
+    "//a.txt",
+    "/a.txt#f",
+    "/a.txt#f?q",
+    "http://b.test/a.txt",
+    "*",
+    "/%61.txt",
+    "/moved/a.txt",
+)
 CHANGING = rb"\r\nDate: [^\r]*|(?<=boundary=)\w+|(?<=\r\n--)\w+"
 MOST_BYTES = 20_000  # of one input: that of a longer one is cut too seldom
 
@@ -121,15 +182,23 @@ class Desk:
         self.runtime = StandIn()
         self.runtime.now = lambda: NOW  # type: ignore[method-assign]
         conf = root / f"{variant}.conf"
-        conf.write_text("".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES) + VARIANTS[variant] + CONF.replace("@", str(root)))
+        conf.write_text(
+            "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES)
+            + VARIANTS[variant]
+            + CONF.replace("@", str(root))
+        )
         self.engine = Engine(load(LoadOptions(server_root=str(root), file=str(conf)), ALL, V24), self.runtime)
         self.loop = asyncio.new_event_loop()
         self.problems: list[Any] = []
-        self.loop.set_exception_handler(lambda _loop, context: self.problems.append(context.get("exception") or context))
+        self.loop.set_exception_handler(
+            lambda _loop, context: self.problems.append(context.get("exception") or context)
+        )
         self.service = Service(self.engine, self.loop, report=self.problems.append, period=1e6)
 
     def turn(self, work: Callable[..., object], *arguments: Any) -> None:
-        """Do *work* in the loop and let it turn twice more; the loop is not begun and ended each time, which would take ten times as long."""
+        """Do *work* in the loop and let it turn twice more; the loop is not begun and ended each time, which
+        would take ten times as long.
+        """
         self.loop.call_soon(work, *arguments)
         asyncio._set_running_loop(self.loop)
         for _ in range(3):
@@ -138,7 +207,9 @@ class Desk:
         asyncio._set_running_loop(None)
 
     def ask(self, *pieces: bytes) -> tuple[bytes, tuple[bytes, ...]]:
-        """What is sent in response to *pieces* and the end of the connection, without dates, and the lines of the access log."""
+        """What is sent in response to *pieces* and the end of the connection, without dates, and the lines of
+        the access log.
+        """
         self.runtime.logs.clear()
         wire = Wire()
         wire.protocol = HttpProtocol(self.service)
@@ -148,7 +219,9 @@ class Desk:
         if not wire.is_closed:
             self.turn(lambda: wire.protocol.eof_received())
         self.turn(lambda: wire.protocol.connection_lost(None))
-        lines = next((tuple(lines) for name, lines in self.runtime.logs.items() if name.endswith("access_log")), ())
+        lines = next(
+            (tuple(lines) for name, lines in self.runtime.logs.items() if name.endswith("access_log")), ()
+        )
         return re.sub(CHANGING, b"", bytes(wire.out)), lines
 
     def whole(self, data: bytes) -> tuple[bytes, tuple[bytes, ...]]:
@@ -165,7 +238,15 @@ class Desk:
 
 def lay_out(root: Path) -> None:
     """The documents; all have been at rest for years."""
-    for name in ("htdocs/index.html", "htdocs/a.txt", "htdocs/page.html.de", "other/a.txt", "other/index.html", "logs/none", "mime.types"):
+    for name in (
+        "htdocs/index.html",
+        "htdocs/a.txt",
+        "htdocs/page.html.de",
+        "other/a.txt",
+        "other/index.html",
+        "logs/none",
+        "mime.types",
+    ):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"this is {name}\n" if name != "mime.types" else "text/html html\ntext/plain txt\n")
@@ -181,8 +262,11 @@ def recorded() -> list[bytes]:
             for request in case.get("requests", ()):
                 raw = request.get("raw")
                 if not isinstance(raw, str):
-                    fields = "".join(f"{name}: {value}\r\n" for name, value in dict(request.get("headers") or {}).items())
-                    raw = f"{request.get('method', 'GET')} {request.get('path', '/')} HTTP/1.1\r\nHost: {request.get('host', 'localhost')}\r\n{fields}\r\n"
+                    fields = "".join(
+                        f"{name}: {value}\r\n" for name, value in dict(request.get("headers") or {}).items()
+                    )
+                    line = f"{request.get('method', 'GET')} {request.get('path', '/')} HTTP/1.1"
+                    raw = f"{line}\r\nHost: {request.get('host', 'localhost')}\r\n{fields}\r\n"
                 data = raw.encode("latin-1", "replace")
                 if 0 < len(data) <= MOST_BYTES:
                     found[data] = None
@@ -190,25 +274,41 @@ def recorded() -> list[bytes]:
 
 
 def generated(choice: random.Random) -> bytes:
-    """A head of a few fields, most of which change what is answered; sometimes with a body, sometimes with a line ending of another kind."""
+    """A head of a few fields, most of which change what is answered; sometimes with a body, sometimes with a
+    line ending of another kind.
+    """
     fields = "".join(f"{field}\r\n" for field in choice.choices(FIELDS, k=choice.randrange(5)))
-    line = f"{choice.choice(('GET', 'GET', 'GET', 'HEAD', 'POST', 'X'))} {choice.choice(TARGETS)} {choice.choice(('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''))}"
-    data = f"{line}\r\n{choice.choice(('Host: localhost', 'Host: b.test', ''))}\r\n{fields}\r\n".replace("\r\n\r\nX", "\r\nX").encode("latin-1")
+    method = choice.choice(("GET", "GET", "GET", "HEAD", "POST", "X"))
+    line = f"{method} {choice.choice(TARGETS)} {choice.choice(('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''))}"
+    data = f"{line}\r\n{choice.choice(('Host: localhost', 'Host: b.test', ''))}\r\n{fields}\r\n".replace(
+        "\r\n\r\nX", "\r\nX"
+    ).encode("latin-1")
     if choice.random() < 0.1:
         data = choice.choice((b"\r\n", b"\n", b"\0", b" ")) + data
     if choice.random() < 0.1:
         data = data.replace(b"\r\n", b"\n", choice.choice((1, 2, -1)))
-    return data + choice.choice((b"", b"", b"", b"abc", b"3\r\nabc\r\n0\r\n\r\n", b"3\r\nabc\r\n0\r\nT: u\r\nV: w\r\n\r\n"))
+    return data + choice.choice(
+        (b"", b"", b"", b"abc", b"3\r\nabc\r\n0\r\n\r\n", b"3\r\nabc\r\n0\r\nT: u\r\nV: w\r\n\r\n")
+    )
 
 
 def pieces_of(data: bytes, choice: random.Random) -> list[bytes]:
     """*data* in two, three or four pieces, or byte by byte; cuts near line ends are preferred."""
     kind = choice.random()
     if kind < 0.05 and len(data) < 400:
-        return [data[n:n + 1] for n in range(len(data))]
+        return [data[n : n + 1] for n in range(len(data))]
     ends = [found.start() + n for found in re.finditer(rb"\r\n", data) for n in range(3)]
-    points = sorted({choice.choice(ends) if ends and choice.random() < 0.5 else choice.randint(0, len(data)) for _ in range(choice.randint(1, 3))})
-    return [piece for piece in (data[a:b] for a, b in zip([0, *points], [*points, len(data)], strict=True)) if piece]
+    points = sorted(
+        {
+            choice.choice(ends) if ends and choice.random() < 0.5 else choice.randint(0, len(data))
+            for _ in range(choice.randint(1, 3))
+        }
+    )
+    return [
+        piece
+        for piece in (data[a:b] for a, b in zip([0, *points], [*points, len(data)], strict=True))
+        if piece
+    ]
 
 
 def compare(desk: Desk, pieces: list[bytes], *, warm: bool) -> str:
@@ -235,10 +335,12 @@ def _nothing() -> None:
 def every_cut(data: bytes) -> Iterator[list[bytes]]:
     """*data* in two pieces in every way, and byte by byte."""
     yield from ([data[:n], data[n:]] for n in range(1, len(data)))
-    yield [data[n:n + 1] for n in range(len(data))]
+    yield [data[n : n + 1] for n in range(len(data))]
 
 
-def exhaustive(desk: Desk, inputs: list[bytes], is_spent: Callable[[], bool] = lambda: False) -> tuple[int, list[str]]:
+def exhaustive(
+    desk: Desk, inputs: list[bytes], is_spent: Callable[[], bool] = lambda: False
+) -> tuple[int, list[str]]:
     """Cut each of *inputs* at every byte, warm; the number of cuts and one line for each difference."""
     count, failures = 0, []
     for data in inputs:
@@ -256,12 +358,21 @@ def exhaustive(desk: Desk, inputs: list[bytes], is_spent: Callable[[], bool] = l
 
 
 def run_cuts(budget: Budget) -> Result:
-    """Random inputs of all kinds, alone and in pairs, cut, cold and warm; then every cut of each cached request and of pairs of them."""
+    """Random inputs of all kinds, alone and in pairs, cut, cold and warm; then every cut of each cached
+    request and of pairs of them.
+    """
     result, choice, count = Result(), budget.random, 0
     sources: list[Callable[[], bytes]] = [
-        lambda: choice.choice(known), lambda: choice.choice(raw), lambda: generated(choice), lambda: choice.choice(CACHED),
-        lambda: mutate(choice.choice(CACHED), choice)]
-    known, raw = recorded(), [text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values()]
+        lambda: choice.choice(known),
+        lambda: choice.choice(raw),
+        lambda: generated(choice),
+        lambda: choice.choice(CACHED),
+        lambda: mutate(choice.choice(CACHED), choice),
+    ]
+    known, raw = (
+        recorded(),
+        [text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values()],
+    )
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         lay_out(root)
@@ -327,6 +438,12 @@ def run_wire(budget: Budget) -> Result:
 
 
 MEASURES = (
-    Measure("cuts", "A request in pieces gets what it gets whole, cold or warm, alone or pipelined.", run_cuts, 100_000, 900),
+    Measure(
+        "cuts",
+        "A request in pieces gets what it gets whole, cold or warm, alone or pipelined.",
+        run_cuts,
+        100_000,
+        900,
+    ),
     Measure("wire-cuts", "The same over sockets.", run_wire, 1500, 120),
 )

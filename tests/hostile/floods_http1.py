@@ -1,4 +1,6 @@
-"""Floods over HTTP/1 beside an honest client: its requests take at most ten times as long as beside the same flood at apache2."""
+"""Floods over HTTP/1 beside an honest client: its requests take at most ten times as long as beside the same
+flood at apache2.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from tests.hostile.memory_http1 import CONF, DOCUMENTS
 from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 
 MULTIPLE = 10.0
-LEAST = 0.005      # seconds: a p99 below this is no harm, whatever apache2's is
+LEAST = 0.005  # seconds: a p99 below this is no harm, whatever apache2's is
 CONNECTIONS = 50
 Flood = Callable[[int], None]
 
@@ -26,7 +28,14 @@ def _connect(port: int) -> socket.socket:
     return wire
 
 
-def _drive(port: int, data_of: Callable[[int], bytes], *, reads: bool, connections: int = CONNECTIONS, pause: float = 0.0) -> None:
+def _drive(
+    port: int,
+    data_of: Callable[[int], bytes],
+    *,
+    reads: bool,
+    connections: int = CONNECTIONS,
+    pause: float = 0.0,
+) -> None:
     """Send without end on many connections what *data_of* gives, renewing those that the server closes."""
     numbers = count()
     wires = {_connect(port): b"" for _ in range(connections)}
@@ -34,7 +43,7 @@ def _drive(port: int, data_of: Callable[[int], bytes], *, reads: bool, connectio
         for wire, left in list(wires.items()):
             try:
                 data = left or data_of(next(numbers))
-                wires[wire] = data[wire.send(data):]
+                wires[wire] = data[wire.send(data) :]
             except BlockingIOError:
                 pass
             except OSError:
@@ -53,12 +62,24 @@ def _drive(port: int, data_of: Callable[[int], bytes], *, reads: bool, connectio
 
 def pipelining(port: int) -> None:
     """Many requests in each piece, for documents that are there and that are not, all read."""
-    _drive(port, lambda number: b"GET /a.txt HTTP/1.1\r\nHost: x\r\n\r\nGET /none/%d HTTP/1.1\r\nHost: x\r\n\r\n" % number * 400, reads=True)
+    _drive(
+        port,
+        lambda number: (
+            b"GET /a.txt HTTP/1.1\r\nHost: x\r\n\r\nGET /none/%d HTTP/1.1\r\nHost: x\r\n\r\n" % number * 400
+        ),
+        reads=True,
+    )
 
 
 def unread(port: int) -> None:
     """Pipelined requests for a large page, whose responses are never read."""
-    _drive(port, lambda _number: b"GET /page.shtml HTTP/1.1\r\nHost: x\r\n\r\n" * 400, reads=False, connections=200, pause=0.02)
+    _drive(
+        port,
+        lambda _number: b"GET /page.shtml HTTP/1.1\r\nHost: x\r\n\r\n" * 400,
+        reads=False,
+        connections=200,
+        pause=0.02,
+    )
 
 
 def dripping(port: int) -> None:
@@ -71,7 +92,9 @@ def dripping(port: int) -> None:
                 wires[_connect(port)] = 0
         for wire, sent in list(wires.items()):
             try:
-                wire.send(b"GET /a.txt HTTP/1.1\r\nHost: x\r\n" if not sent else line % sent if sent < 90 else b"x")
+                wire.send(
+                    b"GET /a.txt HTTP/1.1\r\nHost: x\r\n" if not sent else line % sent if sent < 90 else b"x"
+                )
                 wires[wire] = sent + 1
             except BlockingIOError:
                 pass
@@ -85,7 +108,14 @@ def dripping(port: int) -> None:
 
 def agents(port: int) -> None:
     """404s with User-Agents that all differ."""
-    _drive(port, lambda number: b"GET /none/%d HTTP/1.1\r\nHost: x\r\nUser-Agent: %d %b\r\n\r\n" % (number % 300, number, b"y" * 500), reads=True)
+    _drive(
+        port,
+        lambda number: (
+            b"GET /none/%d HTTP/1.1\r\nHost: x\r\nUser-Agent: %d %b\r\n\r\n"
+            % (number % 300, number, b"y" * 500)
+        ),
+        reads=True,
+    )
 
 
 @contextmanager
@@ -102,7 +132,11 @@ def attacking(flood: Flood, port: int) -> Iterator[None]:
 
 def latency(program: Program, flood: Flood, seconds: float) -> tuple[float, int]:
     """The p99 of an honest client beside a flood, in seconds, and how many requests it made."""
-    site = Site(CONF + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n", DOCUMENTS)
+    site = Site(
+        CONF
+        + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n",
+        DOCUMENTS,
+    )
     with Server(program, site) as server:
         for _ in range(3):
             server.get("/a.txt")
@@ -116,6 +150,7 @@ def latency(program: Program, flood: Flood, seconds: float) -> tuple[float, int]
 
 def measure(name: str, flood: Flood) -> Measure:
     """The measure of one flood."""
+
     def run(budget: Budget) -> Result:
         result, seconds = Result(), min(budget.seconds / 2, 8.0)
         mine, asked = latency(WHIMBREL, flood, seconds)
@@ -126,11 +161,15 @@ def measure(name: str, flood: Flood) -> Measure:
         theirs, answered = latency(APACHE, flood, seconds)
         result.figures |= {"apache2 requests": answered, "apache2 p99 ms": theirs * 1000}
         if not asked or (answered and mine > max(MULTIPLE * theirs, LEAST)):
-            result.failures.append(f"p99 {mine * 1000:.1f} ms with {asked} requests, apache2's {theirs * 1000:.1f} ms")
+            result.failures.append(
+                f"p99 {mine * 1000:.1f} ms with {asked} requests, apache2's {theirs * 1000:.1f} ms"
+            )
         return result
 
     promise = f"Beside this flood an honest client waits at most {MULTIPLE:.0f} times as long as at apache2: {(flood.__doc__ or '').strip()}"
     return Measure(name, promise, run, 1, 20.0)
 
 
-MEASURES = tuple(measure(f"flood-{flood.__name__}", flood) for flood in (pipelining, unread, dripping, agents))
+MEASURES = tuple(
+    measure(f"flood-{flood.__name__}", flood) for flood in (pipelining, unread, dripping, agents)
+)

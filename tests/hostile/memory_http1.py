@@ -12,18 +12,32 @@ from contextlib import contextmanager
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 
-MOST = 50.0               # MB
-PAGE = b"".join(b'<!--#include virtual="part%d.txt" -->\n' % number for number in range(26))  # 260 kB: a page that is kept as bytes
-DOCUMENTS = {"index.html": b"front\n", "a.txt": b"plain a\n", "page.shtml": PAGE, "file.txt": b"x" * 260_000,
-             **{f"part{number}.txt": b"%d" % (number % 10) * 10_000 for number in range(26)}}
+MOST = 50.0  # MB
+# 260 kB: a page that is kept as bytes
+PAGE = b"".join(b'<!--#include virtual="part%d.txt" -->\n' % number for number in range(26))
+DOCUMENTS = {
+    "index.html": b"front\n",
+    "a.txt": b"plain a\n",
+    "page.shtml": PAGE,
+    "file.txt": b"x" * 260_000,
+    **{f"part{number}.txt": b"%d" % (number % 10) * 10_000 for number in range(26)},
+}
 CONF = "AddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\nTimeout 30\nKeepAliveTimeout 15\nMaxKeepAliveRequests 0\n"
-ADDRESSES = 250           # loopback addresses that the server listens on
-GROUP = 50                # pipelined requests that a client sends before it reads
+ADDRESSES = 250  # loopback addresses that the server listens on
+GROUP = 50  # pipelined requests that a client sends before it reads
 Attack = Callable[[Server, Budget], int]
 
 
-def ask_all(server: Server, requests: Iterator[bytes], host: str = "127.0.0.1", *, end: Callable[[], bool] = lambda: False) -> int:
-    """Send *requests* pipelined in small groups on connections of a thousand each, reading all responses; how many were sent."""
+def ask_all(
+    server: Server,
+    requests: Iterator[bytes],
+    host: str = "127.0.0.1",
+    *,
+    end: Callable[[], bool] = lambda: False,
+) -> int:
+    """Send *requests* pipelined in small groups on connections of a thousand each, reading all responses; how
+    many were sent.
+    """
     count, group = 0, list(_taken(requests, GROUP))
     while group and not end():
         with socket.create_connection((host, server.port), timeout=30) as wire:
@@ -53,27 +67,57 @@ def _taken(requests: Iterator[bytes], count: int) -> Iterator[bytes]:
 def unique_agents(server: Server, budget: Budget) -> int:
     """404s for some hundred paths, each asked again and again with a User-Agent of its own."""
     dice = random.Random(budget.seed)
-    return ask_all(server, (b"GET /none/%d HTTP/1.1\r\nHost: localhost\r\nUser-Agent: %d %b\r\n\r\n" % (
-        dice.randrange(500), number, b"\xff" * dice.choice((100, 2000))) for number in range(budget.cases)), end=lambda: budget.is_spent)
+    return ask_all(
+        server,
+        (
+            b"GET /none/%d HTTP/1.1\r\nHost: localhost\r\nUser-Agent: %d %b\r\n\r\n"
+            % (dice.randrange(500), number, b"\xff" * dice.choice((100, 2000)))
+            for number in range(budget.cases)
+        ),
+        end=lambda: budget.is_spent,
+    )
 
 
 def unique_heads(server: Server, budget: Budget) -> int:
-    """Heads of nearly 8 kB that all differ, each sent twice: in the query, in a field that matters, in one that does not, in the host, in the path."""
+    """Heads of nearly 8 kB that all differ, each sent twice: in the query, in a field that matters, in one
+    that does not, in the host, in the path.
+    """
+
     def heads() -> Iterator[bytes]:
         for number in range(budget.cases // 2):
             long = b"%d-%b" % (number, b"x" * 6000)
-            target, fields = ((b"/a.txt?" + long, b""), (b"/a.txt", b"Cookie: " + long), (b"/a.txt", b"Connection: " + long), (b"/" + long, b""),
-                              (b"/a.txt", b"Referer: " + long), (b"/a.txt", b"If-None-Match: " + long), (b"/a.txt", b"Accept: " + long))[number % 7]
+            target, fields = (
+                (b"/a.txt?" + long, b""),
+                (b"/a.txt", b"Cookie: " + long),
+                (b"/a.txt", b"Connection: " + long),
+                (b"/" + long, b""),
+                (b"/a.txt", b"Referer: " + long),
+                (b"/a.txt", b"If-None-Match: " + long),
+                (b"/a.txt", b"Accept: " + long),
+            )[number % 7]
             host = b"localhost" if number % 2 else b"%d.%b.test" % (number, b"h" * 1000)
-            yield from [b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (target, host, fields + b"\r\n" if fields else b"")] * 2
+            yield from [
+                b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (target, host, fields + b"\r\n" if fields else b"")
+            ] * 2
+
     return ask_all(server, heads(), end=lambda: budget.is_spent)
 
 
 def many_addresses(server: Server, budget: Budget) -> int:
     """The same documents through every local address, with heads that differ."""
-    return sum(ask_all(server, (b"GET /%b HTTP/1.1\r\nHost: localhost\r\nReferer: %d\r\nUser-Agent: %b\r\n\r\n" % (
-        (b"a.txt", b"page.shtml", b"none")[number % 3], number // 6, b"y" * 3000) for number in range(max(budget.cases // ADDRESSES, 30))),
-        f"127.0.0.{1 + last}", end=lambda: budget.is_spent) for last in range(ADDRESSES))
+    return sum(
+        ask_all(
+            server,
+            (
+                b"GET /%b HTTP/1.1\r\nHost: localhost\r\nReferer: %d\r\nUser-Agent: %b\r\n\r\n"
+                % ((b"a.txt", b"page.shtml", b"none")[number % 3], number // 6, b"y" * 3000)
+                for number in range(max(budget.cases // ADDRESSES, 30))
+            ),
+            f"127.0.0.{1 + last}",
+            end=lambda: budget.is_spent,
+        )
+        for last in range(ADDRESSES)
+    )
 
 
 def _unread(server: Server, connections: int, requests: bytes, seconds: float) -> int:
@@ -91,7 +135,7 @@ def _unread(server: Server, connections: int, requests: bytes, seconds: float) -
         for wire, data in left.items():
             if data:
                 try:
-                    left[wire] = data[wire.send(data):]
+                    left[wire] = data[wire.send(data) :]
                 except BlockingIOError:
                     pass
                 except OSError:
@@ -124,7 +168,12 @@ def dripped(server: Server, budget: Budget) -> int:
     line = b"X-%d: " + b"x" * 4000 + b"\r\n"
     lines = b"".join(line % number for number in range(90))
     half = _unread(server, 100, b"GET /a.txt HTTP/1.1\r\nHost: x\r\n" + lines[:100_000], 3)
-    return half + _unread(server, 100, b"POST /a.txt HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + lines[:100_000], 3)
+    return half + _unread(
+        server,
+        100,
+        b"POST /a.txt HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + lines[:100_000],
+        3,
+    )
 
 
 @contextmanager
@@ -137,7 +186,11 @@ def _limits() -> Iterator[None]:
 
 def growth(program: Program, attack: Attack, budget: Budget) -> tuple[float, int, list[str]]:
     """The MB that one worker takes more under *attack*, how much was done, and what went wrong."""
-    listens = "".join(f"Listen 127.0.0.{last}:%PORT%\n" for last in range(2, ADDRESSES + 1)) if attack is many_addresses else ""
+    listens = (
+        "".join(f"Listen 127.0.0.{last}:%PORT%\n" for last in range(2, ADDRESSES + 1))
+        if attack is many_addresses
+        else ""
+    )
     with _limits(), _serving(program, listens) as server:
         for target in ("/a.txt", "/page.shtml", "/file.txt", "/none"):
             for _ in range(3):
@@ -156,7 +209,15 @@ def growth(program: Program, attack: Attack, budget: Budget) -> tuple[float, int
 
 @contextmanager
 def _serving(program: Program, listens: str) -> Iterator[Server]:
-    server = Server(program, Site(CONF + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n" + listens, DOCUMENTS))
+    server = Server(
+        program,
+        Site(
+            CONF
+            + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n"
+            + listens,
+            DOCUMENTS,
+        ),
+    )
     server.conf.write_text(server.conf.read_text().replace("%PORT%", str(server.port)))
     with server:
         yield server
@@ -164,6 +225,7 @@ def _serving(program: Program, listens: str) -> Iterator[Server]:
 
 def measure(name: str, promise: str, attack: Attack, cases: int, seconds: float = 60.0) -> Measure:
     """The measure of one attack; apache2's figure stands beside where it is installed."""
+
     def run(budget: Budget) -> Result:
         result = Result()
         more, done, result.failures = growth(WHIMBREL, attack, budget)
@@ -171,7 +233,9 @@ def measure(name: str, promise: str, attack: Attack, cases: int, seconds: float 
         if more >= MOST:
             result.failures.append(f"{more:.0f} MB more")
         if APACHE.is_present:
-            result.figures["apache2 MB more"] = growth(APACHE, attack, Budget(budget.cases, budget.seconds, budget.seed))[0]
+            result.figures["apache2 MB more"] = growth(
+                APACHE, attack, Budget(budget.cases, budget.seconds, budget.seed)
+            )[0]
         return result
 
     return Measure(name, promise, run, cases, seconds)
@@ -180,8 +244,12 @@ def measure(name: str, promise: str, attack: Attack, cases: int, seconds: float 
 MEASURES = (
     measure("memory-agents", "Unique User-Agents on 404s take less than 50 MB.", unique_agents, 60_000),
     measure("memory-heads", "Long heads that all differ take less than 50 MB.", unique_heads, 30_000),
-    measure("memory-addresses", "Caches of 250 local addresses take less than 50 MB.", many_addresses, 30_000),
-    measure("memory-pipelined", "Unread pipelined requests for a large page take less than 50 MB.", pipelined, 1),
+    measure(
+        "memory-addresses", "Caches of 250 local addresses take less than 50 MB.", many_addresses, 30_000
+    ),
+    measure(
+        "memory-pipelined", "Unread pipelined requests for a large page take less than 50 MB.", pipelined, 1
+    ),
     measure("memory-slow", "Three hundred clients that do not read take less than 50 MB.", slow_readers, 1),
     measure("memory-dripped", "Two hundred heads and trailers without end take less than 50 MB.", dripped, 1),
 )

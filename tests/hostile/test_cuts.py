@@ -12,7 +12,9 @@ from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.cuts import CACHED, VARIANTS, Desk, compare, exhaustive, generated, lay_out, pieces_of
 from tests.hostile.mutations import mutate
 
-RAW = [text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values() if len(text) < 4000]
+RAW = [
+    text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values() if len(text) < 4000
+]
 FIRST = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CUT = {
     "tail is another request": (FIRST[:-2] + b"X-A: 1\r\nX-B: ", b"GET /none HTTP/1.1\r\nHost: e\r\n\r\n"),
@@ -63,7 +65,16 @@ def test_every_cut_of_cached_requests(root: Path) -> None:
 def test_random_cuts(desk: Desk, seed: int) -> None:
     choice = random.Random(seed)
     for _ in range(60):
-        first, second = (choice.choice((choice.choice(RAW), generated(choice), mutate(choice.choice(CACHED), choice), choice.choice(CACHED)))
-                         for _ in range(2))
+        first, second = (
+            choice.choice(
+                (
+                    choice.choice(RAW),
+                    generated(choice),
+                    mutate(choice.choice(CACHED), choice),
+                    choice.choice(CACHED),
+                )
+            )
+            for _ in range(2)
+        )
         data = (first + second if choice.random() < 0.4 else first)[:6000]
         assert compare(desk, pieces_of(data, choice), warm=choice.random() < 0.75) == ""

@@ -55,7 +55,9 @@ class ChunkedBody:
     *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the next request.
     """
 
-    __slots__ = ("done", "trailers", "_at", "_blanks", "_digits", "_fields", "_left", "_limits", "_line", "_rules", "_size", "_tail")
+    __slots__ = (
+        "done", "trailers", "_at", "_blanks", "_digits", "_fields", "_left", "_limits", "_line", "_rules", "_size", "_tail",
+    )
 
     def __init__(self, limits: HeadLimits, rules: HeadRules) -> None:
         self.done = False

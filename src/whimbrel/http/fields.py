@@ -47,7 +47,9 @@ class Fields:
 
 
 class FieldReader:
-    """Reads the field lines of a growing buffer, each line once, from *at* up to and including the empty line."""
+    """Reads the field lines of a growing buffer, each line once, from *at* up to and including the empty
+    line.
+    """
 
     __slots__ = ("_count", "_found", "_limits", "_pending", "_rules")
 

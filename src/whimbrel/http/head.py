@@ -22,10 +22,13 @@ from whimbrel.http.target import Target
 from whimbrel.numbers import LONG_MAX, decimal
 from whimbrel.records import dataclass
 
-__all__ = ["Ending", "Head", "HeadError", "HeadLimits", "HeadReader", "HeadRules", "Reason", "compose", "read_complete", "read_head"]
+__all__ = [
+    "Ending", "Head", "HeadError", "HeadLimits", "HeadReader", "HeadRules", "Reason", "compose", "read_complete", "read_head",
+]
 
 KnownFields = dict[bytes, tuple[dict[str, Pair], str, int] | None]  # by their bytes, with host name and port; None: they came once
-MOST_KNOWN: Final = 128  # fields that are remembered: at most LONGEST_KNOWN bytes in MOST_KNOWN_FIELDS lines each
+# fields that are remembered: at most LONGEST_KNOWN bytes in MOST_KNOWN_FIELDS lines each
+MOST_KNOWN: Final = 128
 LONGEST_KNOWN: Final = 4096
 MOST_KNOWN_FIELDS: Final = 32
 DECIDING: Final = frozenset(("content-length", "transfer-encoding", "expect"))  # about more than the host
@@ -101,27 +104,36 @@ _PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
 _VERSION_1_1 = (1, 1)
 
 
-def read_head(data: bytes, limits: HeadLimits, rules: HeadRules, *, ending: Ending = Ending.OPEN, known: KnownFields | None = None) -> Head | None:
+def read_head(
+    data: bytes, limits: HeadLimits, rules: HeadRules, *, ending: Ending = Ending.OPEN, known: KnownFields | None = None,
+) -> Head | None:
     """The head at the front of *data*, or None when more bytes are needed.
 
-    *ending* tells that no more bytes come; None then means that there was no request at all and the connection is closed without a response.
+    *ending* tells that no more bytes come; None then means that there was no request at all and the
+    connection is closed without a response.
     *known*: see `read_complete`.
     """
     head = read_complete(data, limits, rules, known)
     return HeadReader(data, limits, rules).read(ending) if head is None else head
 
 
-def read_complete(data: bytes, limits: HeadLimits, rules: HeadRules, known: KnownFields | None = None) -> Head | None:
+def read_complete(
+    data: bytes, limits: HeadLimits, rules: HeadRules, known: KnownFields | None = None,
+) -> Head | None:
     """The head at the front of *data* if it is complete and of the common form, else None.
 
     *known* are fields that were read before, under the same limits and rules: clients send the same ones again and again.
     """
     stop = data.find(b"\r\n\r\n")
-    return _read_plain(data[:stop + 4], stop + 4, limits, rules, known) if 0 <= stop <= limits.plain - 4 else None
+    if stop < 0 or stop + 4 > limits.plain:
+        return None
+    return _read_plain(data[:stop + 4], stop + 4, limits, rules, known)
 
 
 class HeadReader:
-    """Reads a head of any form as it arrives, each line once: `data` is what has come so far, extended by its owner between calls of `read`."""
+    """Reads a head of any form as it arrives, each line once: `data` is what has come so far, extended by its
+    owner between calls of `read`.
+    """
 
     __slots__ = ("_fields", "_head", "_limits", "_rules", "data")
 

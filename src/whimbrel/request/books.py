@@ -22,7 +22,8 @@ from whimbrel.request.variables import Variables
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY      # bytes of one answer with what belongs to it
-MAX_BYTES: Final = 8 * 1024 * 1024    # of each of the two generations of each of the two levels, in all books together
+# of each of the two generations of each of the two levels, in all books together
+MAX_BYTES: Final = 8 * 1024 * 1024
 MAX_ENTRIES: Final = 4096
 MAX_BOOKS: Final = 256                # addresses of the server
 MAX_LINES: Final = 4096               # request lines whose fields are known, and their bytes
@@ -55,7 +56,8 @@ class Level:
 class KeptAnswers:
     """The kept answers of one engine: one `Book` for each address that it listens on.
 
-    Bounds hold for all books together.  Of more than `MAX_BOOKS` addresses the one to which no connection was made for longest has no book any more.
+    Bounds hold for all books together.  Of more than `MAX_BOOKS` addresses the one to which no connection was
+    made for longest has no book any more.
     """
 
     __slots__ = ("_books", "_lines_bytes", "_sets", "_sets_made", "by_bytes", "by_key", "seen")
@@ -100,11 +102,14 @@ class KeptAnswers:
                 self._sets.clear()
                 self.forget_lines()
             self._sets_made += 1
-            found = self._sets[names, told, lists, tests] = FieldSet(names, told, lists, tests, self._sets_made)
+            found = FieldSet(names, told, lists, tests, self._sets_made)
+            self._sets[names, told, lists, tests] = found
         return found
 
     def note_line(self, line: bytes) -> None:
-        """A book will remember one more request line: those of all are dropped where that would be too many bytes."""
+        """A book will remember one more request line: those of all are dropped where that would be too many
+        bytes.
+        """
         self._lines_bytes += len(line) + raw_head.LINE_COST
         if self._lines_bytes > MAX_LINE_BYTES:
             self.forget_lines()
@@ -146,10 +151,13 @@ class KeptAnswers:
 class Book:
     """The kept answers for one address; bounded in number and bytes.
 
-    *http2* holds those to requests of HTTP/2, so that no bytes sent as HTTP/1 find one of them, nor the reverse.
+    *http2* holds those to requests of HTTP/2, so that no bytes sent as HTTP/1 find one of them, nor the
+    reverse.
 
-    Every head in it has a plain form (`has_plain_form`) and only whole heads are looked up (`is_whole`): what answers some bytes is what the general
-    path made of the same bytes, or of others that differ in nothing that it looked at.
+    Every head in it has a plain form (`has_plain_form`), and no other bytes than a whole head of that form
+    find anything (`FieldSet.sort`): what
+    answers some bytes is what the general path made of the same bytes, or of others that differ in nothing
+    that it looked at.
 
     Of each level there are two generations: what was asked since the last change of generation survives the next.  `exact` is the young one of the
     first level; a head gets there when its bytes come a second time, so that clients whose heads all differ push nothing out.  *near* is a line that
@@ -174,19 +182,24 @@ class Book:
         self.near: tuple[bytes, Key] | None = None
 
     def close(self) -> None:
-        """Drop everything and keep nothing more: connections that began while the address had this book find nothing."""
+        """Drop everything and keep nothing more: connections that began while the address had this book find
+        nothing.
+        """
         for book in (self, self.http2):
             book._closed = True
             book.clear()
 
     def forget_lines(self) -> None:
-        """Drop the request lines; answers that depend on some fields only are then found by exact bytes, or no more."""
+        """Drop the request lines; answers that depend on some fields only are then found by exact bytes, or
+        no more.
+        """
         self._lines.clear()
 
     def look(self, connection: Connection, raw: bytes, limits: HeadLimits, turn: int, spare: int = 0) -> tuple[Kept | None, RawHead | None]:
         """The kept answer for the bytes of a head, if there is one that holds, and the head where it is not the same to the byte.
 
-        *spare* lines of the bytes are none that the client has sent: then they stand for a head of HTTP/2.  For the others see `find`.
+        *spare* lines of the bytes are none that the client has sent: then they stand for a head of HTTP/2.
+        For the others see `find`.
         """
         kept, told = (self.http2 if spare else self).find(connection, raw, limits, turn, spare)
         return kept, None if told is None else RawHead(raw, told)
@@ -203,7 +216,7 @@ class Book:
                 self._put_exact(raw, kept)
         if kept is not None and kept.valid(connection, turn):
             return kept, None
-        if len(raw) > limits.plain or not raw_head.is_whole(raw):
+        if len(raw) > limits.plain:
             return NOTHING
         lines = raw.split(b"\r\n")
         bare = lines[0]
@@ -312,7 +325,9 @@ def _tested(tests: Tests, known: FieldSet) -> bool:
 
 
 def plain(head: Head) -> bool:
-    """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation, no fragment before what looks like a query."""
+    """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation, no
+    fragment before what looks like a query.
+    """
     return not (head.error is not None or head.notes or head.close or head.chunked or head.length or head.length_bad or head.expect_continue
                 or head.url is not None or "#" in head.target) and head.headers.unique
 

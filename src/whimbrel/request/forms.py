@@ -17,7 +17,8 @@ from whimbrel.request.finish import HEADER_ONLY, HTTP_1_1, RANGES, SAID, answer_
 from whimbrel.request.kept import slot_of
 from whimbrel.request.record import Request
 
-MOST_FORMS: Final = 512  # heads of answers that are kept, none of more than LARGEST_FORM bytes with its error page
+# heads of answers that are kept, none of more than LARGEST_FORM bytes with its error page
+MOST_FORMS: Final = 512
 LARGEST_FORM: Final = 4096
 # Variables that decide about the form of an answer.
 DECIDING: Final = frozenset(("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset"))

@@ -31,8 +31,11 @@ LENGTH: Final = b"\r\nContent-Length: %d\r\n"
 BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error-log line: about
 NOTE: Final = 300
 EVENT: Final = 400
-HEADS: Final = 6     # times that a head's bytes are there: key, request, fields, and its line in a log, in which a byte may become four
-LARGE: Final = 16 * 1024  # bytes of a body that is written apart from its head, so that it is there once however many clients are slow
+# times that a head's bytes are there: key, request, fields, and its line in a log, in which a byte may
+# become four
+HEADS: Final = 6
+# bytes of a body that is written apart from its head, so that it is there once however many clients are slow
+LARGE: Final = 16 * 1024
 _numbers: Final = count(1)
 
 
@@ -50,7 +53,8 @@ class Kept:
 
     The body is *body*, or all of *file*, whose mark is *stamp*, or what *remade* makes for each use.
 
-    *weight* is about what it takes in memory, in bytes.  *large*: its body is never joined with a head.  *number* tells kept answers apart.
+    *weight* is about what it takes in memory, in bytes.  *large*: its body is never joined with a head.
+    *number* tells kept answers apart.
 
     The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes (with a
     *slot* those before the Keep-Alive count, and *tail* those behind; see `counted`), *adders* write
@@ -96,8 +100,8 @@ class Kept:
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.size, self.head_size = len(body) if file is None else file.length, len(answer.before) + DATE_BYTES + len(answer.after)
         copies = 1 + self.chunked + (not self.large)  # in `payload` and in `data`
-        self.weight = (len(body) * copies + BASE + sum([NOTE + len(note.path) for note in self.notes]) + sum([EVENT + len(event.text) for event in self.events])
-                       + HEADS * len(head.raw) + 2 * self.head_size)
+        lists = sum([NOTE + len(note.path) for note in self.notes]) + sum([EVENT + len(event.text) for event in self.events])
+        self.weight = BASE + len(body) * copies + lists + HEADS * len(head.raw) + 2 * self.head_size
         self.steady = not self.events and self.remade is None
         self.sized = False
         self.line_digits = 0
@@ -228,9 +232,11 @@ class Kept:
         """
         engine = self.request.engine
         recent = engine.log_lines
+        if int(now) != recent.second:
+            recent.begin(int(now))
         digits = self._digits(connection) if self.sized else 0
         key = (self.number, told, connection.client_ip, digits)
-        found = recent.of(int(now)).get(key)
+        found = recent.entries.get(key)
         if found is None:
             if self.outlines is None:
                 view = KeptView(self, connection, now, RawHead(head, told))
@@ -238,17 +244,17 @@ class Kept:
             else:
                 values = values_of(head, told, engine.shown, self.nothing)
                 found = tuple([pieces % values for pieces in self._pieces(self.outlines, connection, now, digits)])
-            recent.put(key, found, told)
+            recent.put(key, found, len(head))
         return found
 
     def _pieces(self, outlines: tuple[Outline, ...], connection: Connection, now: float, digits: int) -> tuple[bytes, ...]:
         """The lines for one client, within one second, but for what requests tell of themselves."""
         key, recent = (self.number, connection.client_ip, digits), self.request.engine.log_lines
-        found = recent.of(int(now)).get(key)
+        found = recent.entries.get(key)
         if found is None:
             view = KeptView(self, connection, now, None)
             found = tuple([pieced(outline, view) for outline in outlines])
-            recent.put(key, found)
+            recent.put(key, found, len(self.head.raw))
         return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:

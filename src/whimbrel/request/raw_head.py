@@ -20,14 +20,17 @@ BY_CLIENT: Final = "\x7fclient"
 BY_QUERY: Final = "\x7fquery"
 ALWAYS: Final = frozenset((
     "host", "connection", "content-length", "transfer-encoding", "expect", "upgrade", "http2-settings", "range", "request-range",
-    "keep-alive", "proxy-connection", "te",  # in HTTP/2 a request with one of these is malformed (RFC 9113, 8.2.2)
+    # in HTTP/2 a request with one of these is malformed (RFC 9113, 8.2.2)
+    "keep-alive", "proxy-connection", "te",
 ))
 MAX_KNOWN: Final = 2048
 MAX_KNOWN_BYTES: Final = 128 * 1024  # of lines, in each of the two caches of a FieldSet
 LINE_COST: Final = 128               # bytes that a line takes beyond its own
-MOST_SHOWN: Final = 1024  # field lines of which it is known how a log shows them, none longer than LONGEST_SHOWN bytes
+# field lines of which it is known how a log shows them, none longer than LONGEST_SHOWN bytes
+MOST_SHOWN: Final = 1024
 LONGEST_SHOWN: Final = 512
 _AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
+END: Final = [b"", b""]  # the last lines of a head
 MATTERS: Final = 1  # what a line is worth: it decides about the answer
 TOLD: Final = 2     # it is told in an access log
 TESTED: Final = 4   # it decides by what tests say of its value
@@ -37,9 +40,9 @@ _QUERY: Final = re.compile(rb"[!\"$-~\x80-\xff]*").fullmatch
 _QUERIED: Final = re.compile(rb"((?:\0[01] )?[A-Z]+ (?:https? )?/[^?# ]*)\?[!\"$-~\x80-\xff]*( [^?]*)").fullmatch
 _VALUE: Final = re.compile(rb"[\t -~\x80-\xff]*").fullmatch
 _WORD: Final = rb"[!-~\x80-\xff]++"
+_FIELD_LINES: Final = rb"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n)*+\r\n"
 _FORM: Final = re.compile(
-    rb"(?:%b %b HTTP/1\.[01]|\0[01](?: %b){4} HTTP/2\.0)\r\n(?:[-!#$%%&'*+.^_`|~0-9A-Za-z]++:[\t -~\x80-\xff]*+\r\n)*+\r\n" % (_WORD, _WORD, _WORD)
-).fullmatch
+    rb"(?:%b %b HTTP/1\.[01]|\0[01](?: %b){4} HTTP/2\.0)\r\n%b" % (_WORD, _WORD, _WORD, _FIELD_LINES)).fullmatch
 
 Key = tuple[bytes | str | int, ...]
 Lists = tuple[Container[str], ...]  # of addresses, each asked whether a client's is in it
@@ -52,15 +55,12 @@ lower-case name, the request line for b""."""
 Shown = dict[bytes, tuple[bytes, bytes]]
 
 
-def is_whole(raw: bytes) -> bool:
-    """Return True if *raw* is one head and nothing else: its first empty line ends it."""
-    return raw.find(b"\r\n\r\n") == len(raw) - 4 > 0
-
-
 def has_plain_form(raw: bytes) -> bool:
-    """Return True if *raw* is a complete head that every reader delimits and splits in the same way, under all HttpProtocolOptions.
+    """Return True if *raw* is a complete head that every reader delimits and splits in the same way, under
+    all HttpProtocolOptions.
 
-    Only such a head may identify a kept answer: a line of three words and well-formed field lines, none folded, all with CR LF.
+    Only such a head may identify a kept answer: a line of three words and well-formed field lines, none
+    folded, all with CR LF.
     """
     return _FORM(raw) is not None
 
@@ -171,7 +171,9 @@ def values_of(head: bytes, told: Told, shown: Shown, nothing: dict[bytes, bytes]
 
 
 def _joint(head: bytes, name: bytes) -> bytes:
-    """What stands between the values of a field that comes more than once: HTTP/2 sends cookies apart (RFC 9113, 8.2.3)."""
+    """What stands between the values of a field that comes more than once: HTTP/2 sends cookies apart (RFC
+    9113, 8.2.3).
+    """
     return b"; " if name == b"cookie" and head[:1] == b"\0" else b", "
 
 
@@ -193,7 +195,8 @@ class FieldSet:
     *number* tells sets apart, so that an answer is found under no other than the one that it was kept under.  *latest* is a line that `sort` has
     just met for the first time and that is worth nothing, b"" where there was none.
 
-    Lines are remembered up to `MAX_KNOWN_BYTES` of those that are worth nothing, and as many of the others; then all of that kind are dropped.
+    Lines are remembered up to `MAX_KNOWN_BYTES` of those that are worth nothing, and as many of the others;
+    then all of that kind are dropped.
     """
 
     __slots__ = ("_classes", "_idle", "_idle_bytes", "_known", "_known_bytes", "_parts", "_tests", "_told", "_wanted", "by_client", "by_query",
@@ -220,13 +223,18 @@ class FieldSet:
         return self._tests.keys()
 
     def sort(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, Told] | None:
-        """Under which an answer to the whole head with these *lines* (the last two are empty) is kept, and which of them are told in access logs.
+        """Under which an answer to the head with these *lines* is kept, and which of them are told in access
+        logs.
 
-        *bare* is the first one `without_query`.  None for a head that has to be read.
+        *bare* is the first one `without_query`.  None unless the lines are a whole head and nothing else, its
+        fields well-formed: the last two are
+        empty, no other is.
         """
         known, idle, key, self.latest = self._known, self._idle, [], b""
         told = [lines[0]] if self.line_told else []
         rest = [line for line in lines if line not in idle]
+        if rest[-2:] != END:
+            return None
         for line in rest[1:-2]:
             worth = known.get(line)
             if worth is None:
@@ -272,7 +280,8 @@ class FieldSet:
             self._known[line] = worth
         else:
             self._idle_bytes += cost
-            if len(self._idle) >= MAX_KNOWN or self._idle_bytes > MAX_KNOWN_BYTES:  # these come in floods: every cookie is one
+            # these come in floods: every cookie is one
+            if len(self._idle) >= MAX_KNOWN or self._idle_bytes > MAX_KNOWN_BYTES:
                 self._idle.clear()
                 self._idle_bytes = cost
             self._idle.add(line)

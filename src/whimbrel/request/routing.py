@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from whimbrel.request.engine import Engine
 
 HTTP_0_9: Final = (0, 9)
-MOST_NAMES: Final = 1024  # names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
+# names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
+MOST_NAMES: Final = 1024
 LONGEST_NAME: Final = 255
 
 

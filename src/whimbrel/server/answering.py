@@ -21,7 +21,8 @@ from whimbrel.request.record import Connection
 from whimbrel.server.sending import FileSender
 from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
-WRITE_AHEAD: Final = 64 * 1024        # bytes of answers that wait for the client, after which no further one is begun
+# bytes of answers that wait for the client, after which no further one is begun
+WRITE_AHEAD: Final = 64 * 1024
 LINGER: Final = 2.0                   # seconds between our end of the connection and the client's
 BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 

@@ -97,7 +97,7 @@ class DumpingProtocol(HttpProtocol):
         super()._begin(head)
 
     def _feed(self) -> None:
-        dump, data = self._dump, bytes(self._buffer)
+        dump, data = self._dump, self._buffer
         if dump is not None and dump.input and data and self._parser is not None:
             dump.asks("readbytes-blocking", len(data))
             dump.data("in", "HEAP", data)

@@ -1,8 +1,11 @@
 """One client connection: HTTP/1.0 and 1.1 with keep-alive, pipelining, bodies, lingering close.
 
-The fast road is `data_received` -> `_quick`: exact bytes of a whole head that were answered before are answered from what was kept.  Everything else
-goes through `_next`, which reads one head and asks the engine.  Answers leave in the order of the requests: while one is being made or sent, what
-arrives waits in `_buffer` (or goes to the body), and reading stops when it is too much.  So do pipelined requests when the client does not read their
+The fast road is `data_received` -> `_quick`: exact bytes of a whole head that were answered before are
+answered from what was kept.  Everything else
+goes through `_next`, which reads one head and asks the engine.  Answers leave in the order of the requests:
+while one is being made or sent, what
+arrives waits in `_buffer` (or goes to the body), and reading stops when it is too much.  So do pipelined
+requests when the client does not read their
 answers, or when the worker has answered as many of them in this turn of its loop as others can wait for.
 
 RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
@@ -43,13 +46,15 @@ class HttpProtocol(Quick):
     """See the module."""
 
     __slots__ = (
-        "_body", "_buffer", "_discarded", "_empty", "_expects", "_got", "_parser", "_postponed", "_press", "_reader", "_reading", "_row", "_spoiled",
+        "_body", "_buffer", "_discarded", "_empty", "_expects", "_got", "_parser", "_postponed", "_press", "_reader",
+        "_reading", "_row", "_spoiled",
     )
 
     def __init__(self, service: Service) -> None:
         super().__init__(service)
-        self._buffer: bytes | bytearray = b""
-        self._reader: HeadReader | None = None  # of a head that is not complete: the buffer is its data
+        self._buffer = b""
+        # of a head that is not complete: the buffer is its data, a bytearray
+        self._reader: HeadReader | None = None
         self._discarded = self._got = 0
         self._expects = self._spoiled = self._postponed = False
         self._reading = True
@@ -144,7 +149,8 @@ class HttpProtocol(Quick):
     def _proceed(self, *, looked: bool = False, more: bool = False) -> None:
         """Answer the complete heads in the buffer, in order, until something has to be waited for.
 
-        *looked*: `_quick` has nothing for the first; *more*: one that stood before it was answered in this turn.
+        *looked*: `_quick` has nothing for the first; *more*: one that stood before it was answered in this
+        turn.
         """
         if self._postponed:
             return
@@ -176,12 +182,12 @@ class HttpProtocol(Quick):
     def _next(self, *, looked: bool) -> bool:
         """Answer the head at the front of the buffer; False when it is not complete."""
         data, manners, reader, head = self._buffer, self._manners, self._reader, None
-        if manners.direct and data[:3] == b"PRI" and not self.connection.served and PREFACE.startswith(bytes(data[:len(PREFACE)])):
+        if (manners.direct and data[:3] == b"PRI" and not self.connection.served
+                and PREFACE.startswith(bytes(data[:len(PREFACE)]))):
             if len(data) >= len(PREFACE):
                 self._hand_over().start(bytes(data))
             return False
         if reader is None:
-            data = bytes(data)
             if not looked:
                 done = self._quick(data)
                 if done:
@@ -192,7 +198,7 @@ class HttpProtocol(Quick):
             reader = reader or HeadReader(data, manners.limits, manners.rules)
             head = reader.read()
             if head is None:
-                self._reader, self._buffer = reader, reader.data
+                self._reader, self._buffer = reader, reader.data  # type: ignore[assignment]
                 self._be_patient(len(data))
                 return False
         self._begin(head)
@@ -213,13 +219,14 @@ class HttpProtocol(Quick):
             return False
         self.transport.write(SWITCHING)
         answer.sent(0)
-        head, rest = self._head, bytes(self._buffer)
+        head, rest = self._head, self._buffer
         self._hand_over().start_upgraded(head, rest)
         return True
 
     def _last_head(self, ending: Ending) -> None:
         """No more bytes will come: what there is of a head counts."""
-        head = (self._reader or HeadReader(self._buffer, self._manners.limits, self._manners.rules)).read(ending)
+        reader = self._reader or HeadReader(self._buffer, self._manners.limits, self._manners.rules)
+        head = reader.read(ending)
         if head is not None:
             self._begin(head)
         else:
@@ -237,7 +244,8 @@ class HttpProtocol(Quick):
     def _begin(self, head: Head) -> None:
         self._got = 0
         self._press = self._reader = None
-        self._buffer = bytes(self._buffer[head.end:])
+        rest = self._buffer[head.end:]
+        self._buffer = rest if rest.__class__ is bytes else bytes(rest)
         self.connection.ending = self.service.draining
         self._state = State.BUSY
         self.deadline = FOREVER
@@ -297,7 +305,7 @@ class HttpProtocol(Quick):
 
     def _feed(self) -> None:
         """Give the bytes in the buffer to the body, or drop them when nobody will read it."""
-        parser, body, data = self._parser, self._body, bytes(self._buffer)
+        parser, body, data = self._parser, self._body, self._buffer
         if parser is None or not data:
             return
         self._buffer = b""

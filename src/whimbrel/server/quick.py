@@ -1,7 +1,9 @@
 """The fast path of a connection: kept answers to whole heads, given without reading them.
 
-It answers only what the general path answers to the same bytes: a head is looked up whole (`Book.find`), and nothing of a head that is cut, or that
-has no plain form, is ever kept.  What it leaves goes to the general path, whose first head it did not answer.
+It answers only what the general path answers to the same bytes: nothing but a whole head finds anything (see
+`Book`), and nothing of a head that is
+cut, or that has no plain form, is ever kept.  What it leaves goes to the general path, whose first head it
+did not answer.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from whimbrel.request.again import Again
 from whimbrel.request.body import FilePart
 from whimbrel.request.books import Book
 from whimbrel.request.kept import Kept
-from whimbrel.request.raw_head import Key, Near, RawHead, Told, is_whole
+from whimbrel.request.raw_head import Key, Near, RawHead, Told
 from whimbrel.server.answering import WRITE_AHEAD, Answering, State
 from whimbrel.server.sending import at_once
 from whimbrel.server.service import Service
@@ -77,8 +79,6 @@ class Quick(Answering):
             return 0
         if not service.turning:
             service.begin_turn()
-        if len(data) > self._manners.limits.plain:
-            return self._several(data)
         near, told = self._near, None
         kept = self._book.nearly(connection, data, near, service.turn) if near is not None else None
         if kept is not None and near is not None:
@@ -89,7 +89,7 @@ class Quick(Answering):
             if self._book.near is not None:
                 self._compare(data, told)
         if kept is None:
-            return 0 if is_whole(data) else self._several(data)
+            return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._several(data)
         if kept.file:
             return len(data) if self._once_more_a_file(kept, None if told is None else RawHead(data, told)) else 0
         if told is not None and kept.hot == service.turn and not connection.user_ip and not connection.notes:
@@ -129,7 +129,9 @@ class Quick(Answering):
             self._last = key
 
     def _several(self, data: bytes) -> int:
-        """`_quick` where one head is not all there is: the first, and so many more as this turn and the transport have room for."""
+        """`_quick` where one head is not all there is: the first, and so many more as this turn and the
+        transport have room for.
+        """
         service, connection, book, done, size, closes = self.service, self.connection, self._book, 0, 0, False
         out: list[bytes] = []
         while not closes and size < WRITE_AHEAD and (not done or service.takes_more()):

@@ -22,7 +22,8 @@ from whimbrel.request.limits import head_limits, head_rules
 from whimbrel.request.open_files import OpenFiles
 
 FOREVER: Final = float("inf")
-MAX_MORE: Final = 32  # pipelined requests beyond the first of each connection that are answered in one turn of the loop
+# pipelined requests beyond the first of each connection that are answered in one turn of the loop
+MAX_MORE: Final = 32
 
 
 @dataclass(slots=True)
@@ -160,7 +161,9 @@ class Service:
 
     # turns ------------------------------------------------------------------------------------
     def takes_more(self) -> bool:
-        """Return True if a connection may answer one more pipelined request in this turn; otherwise it is to `postpone`."""
+        """Return True if a connection may answer one more pipelined request in this turn; otherwise it is to
+        `postpone`.
+        """
         if not self.turning:
             self.begin_turn()
         self._more -= 1

@@ -1,0 +1,259 @@
+"""Each cache and buffer of HTTP/1 and of the response cache stays below its bound of ARCHITECTURE.md when it
+is filled with hostile inputs.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hostile.cuts import Desk, Wire, lay_out
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import Server
+from whimbrel.request import books
+from whimbrel.request.books import KeptAnswers
+from whimbrel.request.engine import Engine
+from whimbrel.request.open_files import OpenFiles
+from whimbrel.request.plan import Plan, World
+from whimbrel.server.protocol import MAX_AHEAD, HttpProtocol
+
+TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"
+UNITS = {"kB": 1024, "MB": 1024 * 1024}
+NOT_OWNED = (
+    Engine,
+    Plan,
+    World,
+    Server,
+    Configuration,
+    KeptAnswers,
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+)
+HEADS = 3600
+# so much smaller are the generations of kept answers here, so that they are filled more than once
+SMALLER = 16
+READ = 256 * 1024  # bytes that the event loop reads at one time
+
+
+def bounds() -> dict[str, int]:
+    """The rows of the table that name this file: what is bounded -> bytes."""
+    rows = re.findall(
+        r"^\| ([^|]+?) \| [^|]+ \| ([0-9.]+) (kB|MB) \| `test_bounds_http1`[^|]* \|$",
+        TABLE.read_text(),
+        re.MULTILINE,
+    )
+    return {name.strip("`"): int(float(count) * UNITS[unit]) for name, count, unit in rows}
+
+
+def deep_size(root: object, seen: set[int] | None = None) -> int:
+    """The bytes of *root* and of all that it holds, without configuration and code."""
+    seen, total, left = set() if seen is None else seen, 0, [root]
+    while left:
+        one = left.pop()
+        if id(one) in seen or (one is not root and isinstance(one, NOT_OWNED)):
+            continue
+        seen.add(id(one))
+        total += sys.getsizeof(one)
+        if isinstance(one, dict):
+            left += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            left += one
+        elif not isinstance(one, str | bytes | bytearray | int | float):
+            left += [
+                getattr(one, name)
+                for kind in type(one).__mro__
+                for name in getattr(kind, "__slots__", ())
+                if hasattr(one, name)
+            ]
+            left += [getattr(one, "__dict__", None)]
+    return total
+
+
+def hostile(count: int) -> Iterator[bytes]:
+    """Heads of up to 8 kB of which no two are alike, each three times, so that it is admitted."""
+    dice = random.Random(5)
+    for number in range(count // 3):
+        size = dice.choice((10, 300, 300, 2000, 7000))
+        long = b"%d%b" % (number, dice.choice((b"x", b"\xff")) * size)
+        kind = number % 9
+        target = (
+            b"/a.txt",
+            b"/a.txt?" + long,
+            b"/" + long,
+            b"/none/" + long[:30],
+            b"/",
+            b"/page",
+            b"/a.txt",
+            b"/none",
+            b"/moved/" + long,
+        )[kind]
+        field = (
+            b"User-Agent",
+            b"X-A",
+            b"Referer",
+            b"Cookie",
+            b"If-None-Match",
+            b"Accept-Language",
+            b"Range",
+            b"Connection",
+            b"A-%d" % number,
+        )[number // 9 % 9]
+        fields = (
+            b"".join(b"F-%d-%d: %d\r\n" % (number, each, each) for each in range(90))
+            if number % 50 == 0
+            else b"%b: %b\r\n" % (field, long)
+        )
+        host = (b"localhost", b"b.test", b"h%d.%b" % (number, b"h" * min(size, 3000)))[number // 3 % 3]
+        yield from [b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (target, host, fields)] * 3
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    root = tmp_path_factory.mktemp("bounds")
+    lay_out(root)
+    smaller = pytest.MonkeyPatch()
+    smaller.setattr(books, "MAX_BYTES", books.MAX_BYTES // SMALLER)
+    desk = Desk(root)
+    wires: dict[int, Any] = {}
+    for number, head in enumerate(hostile(HEADS)):
+        address = f"127.0.{number // 3 % 400}.1" if number % 2 else "127.0.0.1"
+        wire = wires.get(number % 40)
+        if wire is None or wire.is_closed or wire.protocol._state.name != "READY":
+            wire = wires[number % 40] = Wire()
+            wire._extra["sockname"] = (address, 8080)
+            wire.protocol = HttpProtocol(desk.service)
+            wire.protocol.connection_made(wire)
+        desk.turn(lambda data, to=wire: to.protocol.data_received(data), head)
+        wire.out.clear()
+        if number % 500 == 0:
+            wires.clear()
+            desk.runtime.logs.clear()
+    yield desk
+    desk.close()
+    smaller.undo()
+
+
+def _of_engine(name: str) -> Callable[[Desk], object]:
+    return lambda desk: getattr(desk.engine, name)
+
+
+HELD: dict[str, Callable[[Desk], object]] = {
+    "Engine.kept: answers": lambda desk: [
+        (b.exact, b._old_exact, b._young, b._old) for b in desk.engine.kept.books()
+    ],
+    "Engine.kept: sets of fields": lambda desk: desk.engine.kept._sets,
+    "Engine.kept: request lines": lambda desk: [list(book._lines) for book in desk.engine.kept.books()],
+    "Engine.kept: heads seen once": lambda desk: desk.engine.kept.seen,
+    "Engine.log_lines": _of_engine("log_lines"),
+    "Engine.shown": _of_engine("shown"),
+    "Engine.forms": _of_engine("forms"),
+    "Engine.pages": _of_engine("pages"),
+    "Engine.good_fields": _of_engine("good_fields"),
+    "Engine.first_lines": _of_engine("first_lines"),
+    "Engine._asked_once": _of_engine("_asked_once"),
+    "Engine.contents": _of_engine("contents"),
+    "Looks.notes": lambda desk: desk.engine.looks.notes,
+    "World.placed": lambda desk: desk.engine.world.placed,
+    "Hosts._found": lambda desk: list(desk.engine.configuration.hosts._found),
+    "Manners.fields": lambda desk: [manners.fields for manners in desk.service._manners.values()],
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_cache_stays_below_its_bound(filled: Desk, name: str) -> None:
+    most = bounds()[name] // (SMALLER if name == "Engine.kept: answers" else 1)
+    assert deep_size(HELD[name](filled)) <= most
+
+
+def test_something_was_kept(filled: Desk) -> None:
+    kept = filled.engine.kept
+    assert (
+        len(list(kept.books())) > 100
+        and sum(len(book.exact) + len(book._young) for book in kept.books()) > 10
+    )
+    assert len(filled.service._manners) == 2 or len(filled.service._manners) == 1
+
+
+def test_the_books_are_bounded_in_number(filled: Desk) -> None:
+    kept = KeptAnswers()
+    made = [kept.book(f"127.0.{n // 250}.{n % 250}", 80) for n in range(2000)]
+    assert len(list(kept.books())) == 512 and made[0]._closed and not made[-1]._closed
+
+
+def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
+    """While a response is not read, reading stops; what a connection then holds is the bound and one read."""
+    wire, stopped = Wire(), []
+    wire.pause_reading = lambda: stopped.append(True)  # type: ignore[method-assign]
+    wire.protocol = HttpProtocol(filled.service)
+    wire.protocol.connection_made(wire)
+    wire.protocol.pause_writing()
+    data, sent = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100, 0
+    while not stopped and sent < 10 * READ:
+        filled.turn(wire.protocol.data_received, data)
+        sent += len(data)
+    assert stopped and len(wire.protocol._buffer) <= MAX_AHEAD + READ <= bounds()["HttpProtocol._buffer"]
+    assert deep_size(wire.protocol._near) + deep_size(wire.protocol._last) <= bounds()["Quick._near"]
+
+
+def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
+    """A transport that takes nothing gets the bound and what one response has."""
+    wire = Wire()
+    wire.write = lambda data: (
+        wire.out.extend(data),
+        len(wire.out) > 64 * 1024 and wire.protocol.pause_writing(),
+    )  # type: ignore[method-assign,assign]
+    wire.protocol = HttpProtocol(filled.service)
+    wire.protocol.connection_made(wire)
+    wire.protocol.connection.served = -5000  # MaxKeepAliveRequests is 100
+    filled.turn(wire.protocol.data_received, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1500)
+    for _ in range(200):
+        filled.turn(lambda: None)
+    assert 64 * 1024 < len(wire.out) < bounds()["Answering: written ahead"]
+
+
+def test_a_head_that_never_ends_is_bounded(filled: Desk) -> None:
+    wire = Wire()
+    wire.protocol = HttpProtocol(filled.service)
+    wire.protocol.connection_made(wire)
+    filled.turn(wire.protocol.data_received, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n")
+    most = 0
+    for number in range(200):
+        filled.turn(wire.protocol.data_received, b"N-%d: %b\r\n" % (number, b"x" * 8100))
+        most = max(most, deep_size(wire.protocol._buffer) + deep_size(wire.protocol._reader))
+    assert wire.out.startswith(b"HTTP/1.1 400") and most <= bounds()["HeadReader"]
+
+
+def test_descriptors_are_bounded(tmp_path: Path) -> None:
+    from whimbrel.request.files import mark
+
+    files = OpenFiles()
+    for number in range(300):
+        path = tmp_path / f"{number}-{'n' * 200}"
+        path.write_bytes(b"x")
+        files.get(bytes(path), mark(path.stat()))
+    assert len(files) <= 64 and deep_size(files) <= bounds()["Service.files"]
+    files.close()
+
+
+def test_every_row_has_a_test() -> None:
+    assert set(HELD) | {
+        "HttpProtocol._buffer",
+        "Quick._near",
+        "Answering: written ahead",
+        "HeadReader",
+        "Service.files",
+    } == set(bounds())
+
+
+def test_sizes_are_measured() -> None:
+    assert deep_size({b"a" * 1000: ["b" * 1000]}) > 2000
