@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Address, Server
 from whimbrel.numbers import lower
-from whimbrel.regex import compile_regex
 from whimbrel.records import dataclass, field
+from whimbrel.regex import compile_regex
 
 ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
