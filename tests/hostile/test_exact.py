@@ -42,6 +42,7 @@ def test_odd_requests_end_where_apache_ends_them(measure: wire.Measure) -> None:
 NEXT = wire.SENTINEL.decode("latin-1")
 POST = "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\n"
 PRIVATE = "POST /private/a.txt HTTP/1.1\r\nHost: localhost\r\n"
+TRACE = "TRACE /a.txt HTTP/1.1\r\nHost: localhost\r\n"
 PINNED = {  # apache2 2.4.71: statuses, and which response is the sentinel's
     POST + "Transfer-Encoding: x chunked\r\n\r\n0\r\n\r\n": ((400,), -1),
     POST + "Transfer-Encoding: chunked,\tchunked\r\n\r\n0\r\n\r\n": ((400,), -1),
@@ -65,6 +66,8 @@ PINNED = {  # apache2 2.4.71: statuses, and which response is the sentinel's
     PRIVATE + "Content-Length: 100001\r\nExpect: 100-continue\r\n\r\n": ((413,), -1),
     PRIVATE + "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n": ((401,), -1),
     PRIVATE + "Content-Length: 10\r\n\r\nabc": ((401, 400), -1),
+    TRACE + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n": ((413,), -1),
+    TRACE + "Transfer-Encoding: x, chunked\r\n\r\n0\r\n\r\n": ((501,), -1),
     PRIVATE + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n": ((401, 200), 1),
 }
 

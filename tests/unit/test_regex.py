@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from whimbrel.config.hosts import matcher
 from whimbrel.regex import RegexError, compile_regex, without_end
 
 
@@ -59,3 +60,11 @@ def test_code_that_pcre_cannot_compile_to_machine_code_is_interpreted() -> None:
 def test_without_end_no_dollar_matches(pattern: str, text: str, matches: bool) -> None:
     """PCRE_NOTEOL (pcreapi(3))."""
     assert (compile_regex(without_end(pattern)).search(text) is not None) == matches
+
+
+def test_the_names_of_a_virtual_host_are_matched_in_time() -> None:
+    matches = matcher("*.*.*.*.*.example.com")
+    assert matches("a.b.c.d.e.example.com")
+    start = time.process_time()
+    assert not matches("a." * 4000)
+    assert time.process_time() - start < 2

@@ -13,6 +13,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Address, Server
 from whimbrel.numbers import lower
 from whimbrel.records import dataclass, field
+from whimbrel.regex import compile_regex
 
 ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
@@ -92,8 +93,8 @@ def _lower(name: str) -> str:
 def matcher(pattern: str) -> Callable[[str], bool]:
     """ap_strcasecmp_match on lower-case text: ``*`` and ``?`` match anything."""
     text = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in lower(pattern))
-    compiled = re.compile(text, re.DOTALL)
-    return lambda host: compiled.fullmatch(host) is not None
+    search = compile_regex(f"^{text}$").search  # bounded, whatever a client sends
+    return lambda host: search(host) is not None
 
 
 class Hosts:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whimbrel.config.core import CoreServer
 from whimbrel.http.chunked import BodyError
+from whimbrel.numbers import lower
 from whimbrel.octets import raw
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import Made, Reads, Scope
@@ -58,7 +59,11 @@ def make_trace(scope: Scope) -> Made:
         if mode == 0:
             first.notes["error-notes"] = "TRACE denied by server configuration"
             return 405
-        if mode != 2 and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):
+        coding = r.headers_in.get("Transfer-Encoding")
+        if coding is not None and lower(coding) != "chunked":
+            r.log(level, f"Unknown Transfer-Encoding {coding}", code="AH01592", module="http")
+            return 501
+        if mode != 2 and (coding is not None or not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):
             r.log(level, f"TRACE with body is not allowed for {r.uri}", code="AH01595", module="http")
             return 413
         try:
