@@ -14,7 +14,7 @@ from functools import cache
 @cache
 def handler_table(version: str) -> dict[str, tuple[str, ...]]:
     """The module files by pattern, for *version* "2.2" or "2.4"."""
-    with open(os.path.join(os.path.dirname(__file__), "handlers.tsv"), encoding="ascii") as file:
+    with open(os.path.join(os.path.dirname(__file__), "handlers.tsv"), encoding="latin-1") as file:
         rows = [line.split("\t") for line in file.read().split("\n")[1:-1]]
     return {name: tuple(modules.split()) for only, name, modules in rows if only in ("", version)}
 

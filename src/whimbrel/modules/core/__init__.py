@@ -45,6 +45,7 @@ CORE = Module(
     ),
     providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),
     check_config=(limits.default_timeout, names.copy_admins, http.register_methods, log.check_error_logs),
+    post_config=(content.read_handlers,),
 )
 
 HTTP = Module(

@@ -5,9 +5,14 @@ Manual: mod/core.html#sethandler and neighbours.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
+from whimbrel.catalogue.handlers import handler_table
+from whimbrel.catalogue.load import catalogue
 from whimbrel.config.core import CoreFolder
 from whimbrel.config.execute import state_of
-from whimbrel.config.handlers import note_handler
+from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
 from whimbrel.errors import ConfigError
@@ -15,6 +20,22 @@ from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.core.log import allows
 from whimbrel.modules.setters import Setter, not_in_limit22, own, set_flag
 from whimbrel.request.expressions import read_string
+
+
+@cache
+def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The handlers that Whimbrel lacks, with the identifiers of httpd's modules that implement each."""
+    from whimbrel.modules import ALL
+
+    built, known = frozenset(ALL), catalogue(version)
+    rows = ((name, map(known.module_of_file, files)) for name, files in handler_table(version).items() if built.isdisjoint(files))
+    found = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
+    return tuple((name, modules) for name, modules in found if modules)
+
+
+def read_handlers(configuration: Any) -> None:
+    """Fill the cache of `lacking_handlers` in the master: a worker may not be allowed to read the tables."""
+    lacking_handlers(version_text(configuration.dialect))
 
 
 def set_default_charset(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:

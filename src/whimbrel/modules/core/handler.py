@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from functools import cache
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.catalogue.handlers import handler_table
-from whimbrel.catalogue.load import catalogue
 from whimbrel.config.core import ETAG_DIGEST, CoreFolder, CoreServer
 from whimbrel.config.handlers import version_text
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.conditional import CONDITIONS, Condition, meets_conditions
 from whimbrel.http.dates import format_http
 from whimbrel.http.headers import Headers
+from whimbrel.modules.core.content import lacking_handlers
 from whimbrel.modules.core.etag import MICROSECONDS, default_bits, make_etag
 from whimbrel.modules.core.methods import DELIVERED, options
 from whimbrel.octets import raw
@@ -156,20 +154,9 @@ class HandlerNames(frozenset[str]):
         return frozenset.__contains__(self, name) or any(p[-1] == "*" and name.startswith(p[:-1]) for p in self)
 
 
-@cache
-def _lacking(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The handlers that Whimbrel lacks, with the identifiers of httpd's modules that implement each."""
-    from whimbrel.modules import ALL
-
-    built, known = frozenset(ALL), catalogue(version)
-    rows = ((name, map(known.module_of_file, files)) for name, files in handler_table(version).items() if built.isdisjoint(files))
-    found = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
-    return tuple((name, modules) for name, modules in found if modules)
-
-
 def make_guard(scope: Scope) -> Made | None:
     """Refuse what a loaded module without behaviour would answer, so that no program is sent as text; None where no such module is loaded."""
-    lacking = _lacking(version_text(scope.dialect))
+    lacking = lacking_handlers(version_text(scope.dialect))
     names = HandlerNames(name for name, modules in lacking if any(map(scope.loaded, modules)))
     if not names:
         return None
