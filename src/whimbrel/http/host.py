@@ -46,7 +46,7 @@ def _split_port(given: str) -> tuple[str, int, bool] | None:
     match = re.search(r":([0-9]+)\Z", given, re.ASCII)
     port = 0
     if match is not None:
-        port = int(match[1])
+        port = int(match[1].lstrip("0")[:6] or "0")
         if not 0 < port < 65536 or match.start() == 0:
             return None
         given = given[:match.start()]
