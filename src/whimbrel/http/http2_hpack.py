@@ -20,6 +20,7 @@ MAX_LIST: Final = 128 * 1024        # bytes of one decoded list of fields, 32 fo
 MAX_TABLE: Final = 4096             # bytes of each dynamic table, whatever the client allows (nghttp2's limit)
 MAX_CACHE: Final = 64 * 1024        # bytes of each of the two caches of one connection
 MAX_CACHED: Final = 8 * 1024        # bytes of one cached block
+MAX_HUFFMAN: Final = 256            # bytes of a value that is sent in Huffman codes
 _FIELD: Final = 160                 # bytes of a field besides its text: a tuple and two byte strings
 _TOO_MANY_SIZES = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*+[\0-\x7f]){17}")
 
@@ -140,8 +141,8 @@ class FieldEncoder:
         return block
 
     def encode(self, fields: Sequence[RawField]) -> bytes:
-        """The block of *fields*."""
-        return bytes(self._hpack.encode(fields))
+        """The block of *fields*, in Huffman codes where that is worth the time: it grows with the square of a field's length."""
+        return bytes(self._hpack.encode(fields, huffman=max([len(value) for _name, value in fields], default=0) <= MAX_HUFFMAN))
 
     def _clear(self) -> None:
         self.known.clear()

@@ -37,22 +37,24 @@ def test_cached_blocks_are_what_they_were_made_of() -> None:
 
 def test_cached_responses_are_what_they_were_made_of() -> None:
     encoder, client, chance = FieldEncoder(), Decoder(), random.Random(2)
+    hits = 0
     for _ in range(500):
         after = b"\r\nX: %d\r\n%b\r\n" % (chance.randrange(4), b"Y: 1\r\n" * chance.randrange(2))
         if chance.random() < 0.1:
             size = chance.choice((0, 64, 4096, 1 << 31))
             encoder.resize(size)
             client.max_allowed_table_size = min(size, MAX_TABLE)
+        hits += (BEFORE, b"now", after) in encoder.known
         assert tuple(client.decode(encoder.head(BEFORE, b"now", after), raw=True)) == tuple(answer_fields(BEFORE, b"now", after))
-    assert encoder.known
+    assert hits > 100
 
 
 def test_the_cache_of_blocks_is_bounded_in_bytes() -> None:
     decoder = FieldDecoder()
     tracemalloc.start()
     try:
-        for number in range(3000):
-            decoder.decode(block(("x", f"{number:03000}"))).raw_head(True)
+        for number in range(500):
+            decoder.decode(block(("x", f"{number:02000}"))).raw_head(True)
         size = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
@@ -72,7 +74,7 @@ def test_the_cache_of_responses_is_bounded_in_bytes() -> None:
     encoder.resize(0)  # nothing goes into the table, so that every block stays valid
     tracemalloc.start()
     try:
-        for number in range(3000):
+        for number in range(500):
             encoder.head(BEFORE, b"now", b"\r\nX: %03000d\r\n\r\n" % number)
         size = tracemalloc.get_traced_memory()[0]
     finally:
@@ -87,7 +89,7 @@ def test_the_encoders_table_is_bounded_whatever_the_client_allows() -> None:
         encoder.resize((1 << 32) - 1 - number % 2)
         encoder.head(BEFORE, b"now", b"\r\nX: %0500d\r\n\r\n" % number)
     table = encoder._hpack.header_table
-    assert table.maxsize == MAX_TABLE and len(table.dynamic_entries) <= MAX_TABLE // 532
+    assert table.maxsize == MAX_TABLE and sum(len(name) + len(value) + 32 for name, value in table.dynamic_entries) <= MAX_TABLE
 
 
 def test_a_flood_of_table_sizes_signals_two() -> None:

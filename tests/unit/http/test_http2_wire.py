@@ -92,7 +92,7 @@ def test_a_request_and_its_response() -> None:
     client.send_headers(1, GET, end_stream=True)
     log.wire.begin()
     log.feed(client.data_to_send())
-    assert log.calls == [("request", 1, True)]
+    assert log.calls == [("window",), ("request", 1, True)]
     (stream,) = log.wire.streams.values()
     log.wire.send_head(1, log.wire.encoder.encode([(b":status", b"200"), (b"x", b"y" * 40_000)]), end=False)
     log.wire.send_data(stream, b"abc", end=False, padding=4)
@@ -123,6 +123,7 @@ def test_frames_that_ask_for_nothing_are_counted(kind: int, flags: int, number: 
 
 def test_empty_data_is_counted_until_something_comes() -> None:
     log = begun().feed(request(1, method="POST", end=False))
+    log.wire.idle = 0
     log.feed(frame(DATA, 0, 1) * MAX_IDLE_FRAMES + frame(DATA, 0, 1, b"x") + frame(DATA, 0, 1) * MAX_IDLE_FRAMES)
     assert fault(log, frame(DATA, 0, 1)) is Reset.ENHANCE_YOUR_CALM
 
