@@ -18,6 +18,7 @@ CODES: Final = ("NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ER
                 "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED")
 SENTINEL: Final = b"sentinel"
 MAX_WINDOW: Final = (1 << 31) - 1
+MOMENT: Final = 0.2  # seconds
 
 
 def frame(kind: int, flags: int = 0, stream: int = 0, payload: bytes = b"") -> bytes:
@@ -126,7 +127,9 @@ def exchange(server: Server, *pieces: bytes, seconds: float = 3.0, begin: bytes 
         end = time.monotonic() + seconds
         answer = frame(PING, ACK, 0, SENTINEL)
         try:
-            while not out.endswith(answer) and time.monotonic() < end:
+            while time.monotonic() < end:
+                if answer in out:
+                    wire.settimeout(MOMENT)  # for what may come behind it
                 data = wire.recv(65536)
                 if not data:
                     closed = True

@@ -21,6 +21,7 @@ from whimbrel.records import dataclass, field
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
 MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are remembered
+MAX_KEY: Final = 16 * 1024   # bytes of a key of the response cache
 MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no answer but a reset
 
 RawField = tuple[bytes, bytes]
@@ -92,7 +93,7 @@ def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
         return b""
     lines = b"".join([b"%b: %b\r\n" % pair for pair in fields[4:]])
     words = b" ".join((pseudo[b":method"], pseudo[b":scheme"], pseudo[b":path"], pseudo[b":authority"]))
-    if _WELL_FORMED.fullmatch(lines) is None or lines.count(b"\n") != len(fields) - 4 or _WORDS.fullmatch(words) is None:
+    if len(lines) > MAX_KEY or _WELL_FORMED.fullmatch(lines) is None or lines.count(b"\n") != len(fields) - 4 or _WORDS.fullmatch(words) is None:
         return b""
     return b"\0%d %b HTTP/2.0\r\nhost: %b\r\n%b\r\n" % (push, words, pseudo[b":authority"], lines)
 

@@ -36,12 +36,13 @@ def _same(one: tuple[Any, int, int, bool], other: tuple[Any, int, int, bool]) ->
 
 
 class FieldBlock:
-    """One decoded list of fields, with the cache key that it stands for."""
+    """One decoded list of fields, whose names and values have *size* bytes, with the cache key that it stands for."""
 
-    __slots__ = ("_push", "_raw", "fields")
+    __slots__ = ("_push", "_raw", "fields", "size")
 
     def __init__(self, fields: list[RawField]) -> None:
         self.fields = fields
+        self.size = sum([len(name) + len(value) for name, value in fields])
         self._push: bool | None = None
         self._raw = b""
 
@@ -86,7 +87,7 @@ class FieldDecoder:
         return found
 
     def _keep(self, block: bytes, found: FieldBlock) -> None:
-        size = len(block) + sum([2 * (len(name) + len(value)) + _FIELD for name, value in found.fields]) + _FIELD
+        size = len(block) + 2 * found.size + _FIELD * (len(found.fields) + 1)
         if size > MAX_CACHED:
             return
         if self.cached_bytes + size > MAX_CACHE:

@@ -40,9 +40,10 @@ from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 WRITE_AHEAD: Final = 64 * 1024    # bytes that wait for the client before nothing more is read or sent
 LINGER: Final = 2.0               # seconds between our end of the connection and the client's
 MAX_FRAMES: Final = 256           # frames of one turn of the loop; a block of fields counts once more for each `BLOCK` bytes
-BLOCK: Final = 64
-MAX_BEGUN: Final = 16             # requests of one turn that the engine works on
+BLOCK: Final = 8
+MAX_BEGUN: Final = 8              # requests of one turn that the engine works on
 MAX_HELD: Final = 256 * 1024      # bytes of response bodies in memory that wait for the client, before further requests wait too
+MAX_HEADS: Final = 512 * 1024     # bytes of the heads of requests that are worked on, before further ones are refused
 MAX_RESETS: Final = 1000          # streams that ended before their answer, beyond those that got one
 CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
 
@@ -62,7 +63,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.waiting = 0              # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
         self.drained: asyncio.Future[None] | None = None
-        self.answered = self.resets = self.held = 0
+        self.answered = self.resets = self.held = self.heads = 0
         self.sender = Sender(self)
         self.repeater = Repeater(self)
         connection.served = 1
@@ -238,7 +239,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def on_request(self, number: int, block: FieldBlock, *, ended: bool) -> None:
         """A request whose head is complete; *ended*: so is the request."""
         most = self.settings.max_streams
-        if self.leaving or self.running >= most or len(self.streams) >= most:
+        if self.leaving or self.running >= most or len(self.streams) >= most or self.heads > MAX_HEADS:
             self._refuse(number, Reset.REFUSED_STREAM)
             return
         raw = block.raw_head(self.wire.takes_push) if ended else b""
@@ -254,7 +255,10 @@ class Http2Connection(asyncio.Protocol, Expiring):
             return
         self.wire.idle = 0
         body = RequestBody(0) if ended else StreamBody(head.length, self, number)
-        self._begun.append(self._stream(number, head, body, ended=ended))
+        stream = self._stream(number, head, body, ended=ended)
+        stream.head_size = block.size
+        self.heads += block.size
+        self._begun.append(stream)
 
     def _refuse(self, number: int, code: Reset) -> None:
         self.wire.reset(number, code)
@@ -377,6 +381,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         stream.connection.aborted = True
         if stream in self._begun:
             self._begun.remove(stream)
+            self.heads -= stream.head_size
             self.running -= 1  # at once: what comes in the same piece of data may have its place
         if isinstance(stream.body, StreamBody):
             self.wire.consume(stream, stream.body.buffered)
@@ -388,6 +393,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def done(self, stream: Stream) -> None:
         """The answer is out, or can't be sent any further."""
         self.running -= 1
+        self.heads -= stream.head_size
         self.answered += 1
         for name, value in stream.connection.notes.items():
             if name[:6] != "http2-":

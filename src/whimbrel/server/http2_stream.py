@@ -30,17 +30,18 @@ class Stream(StreamState):
     Attributes:
         gone: the client will not see the answer
         received: bytes of the body that have arrived
+        head_size: bytes of its block of fields, decoded
         room: done when a window may have grown
         held: bytes of a response body that wait in memory
     """
 
-    __slots__ = ("body", "connection", "gone", "head", "held", "received", "room", "task")
+    __slots__ = ("body", "connection", "gone", "head", "head_size", "held", "received", "room", "task")
 
     def __init__(self, number: int, connection: Connection, head: Head, body: RequestBody, *, ended: bool) -> None:
         super().__init__(number, ended)
         self.connection, self.head, self.body = connection, head, body
         self.gone = False
-        self.received = self.held = 0
+        self.received = self.held = self.head_size = 0
         self.room: asyncio.Future[None] | None = None
         self.task: asyncio.Task[None] | None = None
 
