@@ -39,7 +39,8 @@ NOISE: Final = 0.002    # seconds of p99 that two cores with an attacker on them
 CONNECTIONS: Final = 4
 PAUSE: Final = 0.2      # seconds in which a server may close a connection whose flood is over
 BEGIN: Final = PREFACE + settings((4, MAX_WINDOW)) + frame(SETTINGS, ACK) + window(0, MAX_WINDOW - 65535)
-SITE: Final = Site("Protocols h2c http/1.1\n", {"a.txt": b"plain a\n", "big.html": b"y" * 259_000, "echo.cgi": b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"})
+ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
+SITE: Final = Site("Protocols h2c http/1.1\n", {"a.txt": b"plain a\n", "big.html": b"y" * 259_000, "echo.cgi": ECHO})
 NUMBERS: Final = range(1, 8000, 2)
 POST: Final = request(1, method="POST", path="/echo.cgi", end=False)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hpack import Decoder, Encoder
+
 from tests.hostile.server import Server
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
@@ -92,6 +93,11 @@ def read_frames(data: bytes) -> Iterable[tuple[int, int, int, bytes]]:
         at += 9 + size
 
 
+def _code(payload: bytes) -> str:
+    number = int.from_bytes(payload)
+    return CODES[number] if number < len(CODES) else str(number)
+
+
 def outcome_of(data: bytes, closed: bool) -> Outcome:
     """What the frames of a server amount to."""
     found, decoder = Outcome(closed=closed), Decoder()
@@ -100,9 +106,9 @@ def outcome_of(data: bytes, closed: bool) -> Outcome:
             status = dict(decoder.decode(payload))[":status"]
             found.streams[stream] = str(status)
         elif kind == RST_STREAM and int.from_bytes(payload):
-            found.streams[stream] = CODES[int.from_bytes(payload)]
+            found.streams[stream] = _code(payload)
         elif kind == GOAWAY:
-            found.goaway = CODES[int.from_bytes(payload[4:8])]
+            found.goaway = _code(payload[4:8])
         elif kind == PING and flags & ACK and payload == SENTINEL:
             found.lives = True
     return found

@@ -146,11 +146,12 @@ def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
         if block.count > limits.fields + MORE_FIELDS:
             raise MalformedRequest(Reset.ENHANCE_YOUR_CALM)
         return
+    if len(low) + 2 + len(text) + (len(known[1]) + 2 if known is not None else 0) > limits.field_size:
+        block.status = 431
+        return
     if known is not None:
         text = f"{known[1]}{'; ' if low == 'cookie' else ', '}{text}"
-    if len(low) + 2 + len(text) > limits.field_size:
-        block.status = 431
-    elif low != "host" or b":authority" not in block.pseudo:
+    if low != "host" or b":authority" not in block.pseudo:
         block.entries[low] = (_spelled(low), text)
 
 

@@ -90,6 +90,7 @@ class Wire(Generic[S]):
         max_frame: bytes of a frame that the client takes
         takes_push: the client allows pushes
         idle: consecutive frames that asked for nothing
+        work: units of work (about two microseconds each) since the caller has set it to 0
     """
 
     def __init__(self, receiver: Receiver[S], max_streams: int, window: int) -> None:
@@ -97,7 +98,7 @@ class Wire(Generic[S]):
         self.decoder, self.encoder = FieldDecoder(), FieldEncoder()
         self.out = bytearray()
         self.streams: dict[int, S] = {}
-        self.highest = self.idle = 0
+        self.highest = self.idle = self.work = 0
         self.window = self.initial_window = FIRST_WINDOW
         self.max_frame, self.takes_push = MAX_FRAME, True
         self._inbound_initial = FIRST_WINDOW
@@ -146,6 +147,7 @@ class Wire(Generic[S]):
 
     def receive(self, data: bytes, at: int, end: int) -> None:
         """Take the whole frame in *data* from *at* to *end*; raises ConnectionFault."""
+        self.work += 1
         kind, flags, number = data[at + 3], data[at + 4], int.from_bytes(data[at + 5:at + 9]) & MAX_WINDOW
         if self._gathering is not None and (kind != CONTINUATION or number != self._gathering[0]):
             raise ConnectionFault(_PROTOCOL)
@@ -227,7 +229,10 @@ class Wire(Generic[S]):
             self._block(first, number, b"".join(pieces))
 
     def _block(self, flags: int, number: int, block: bytes) -> None:
+        if block not in self.decoder.known:
+            self.work += len(block) // 2
         fields, stream = self.decoder.decode(block), self.streams.get(number)
+        self.work += fields.size // 1024
         if number > self.highest:
             if len(self.streams) >= self.max_streams and self.is_acknowledged:
                 raise ConnectionFault(_PROTOCOL)
@@ -264,10 +269,12 @@ class Wire(Generic[S]):
             self._receiver.on_reset(stream)
 
     def _settings(self, flags: int, number: int, payload: bytes) -> None:
-        if number:
-            raise ConnectionFault(_PROTOCOL)
         if len(payload) % 6 or (flags & ACK and payload):
             raise ConnectionFault(_FRAME_SIZE)
+        if len(payload) > 6 * MAX_SETTINGS:
+            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM)
+        if number:
+            raise ConnectionFault(_PROTOCOL)
         if flags & ACK:
             self._acknowledged()
             return
@@ -278,8 +285,6 @@ class Wire(Generic[S]):
 
     def apply(self, payload: bytes) -> None:
         """Obey the client's settings."""
-        if len(payload) > 6 * MAX_SETTINGS:
-            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM)
         for at in range(0, len(payload), 6):
             self._apply(int.from_bytes(payload[at:at + 2]), int.from_bytes(payload[at + 2:at + 6]))
 
@@ -310,24 +315,24 @@ class Wire(Generic[S]):
         for stream in self.streams.values():
             stream.inbound += more
 
-    def _push_promise(self, _flags: int, _number: int, _payload: bytes) -> None:
-        raise ConnectionFault(_PROTOCOL)
+    def _push_promise(self, _flags: int, _number: int, payload: bytes) -> None:
+        raise ConnectionFault(_PROTOCOL if len(payload) >= 4 else _FRAME_SIZE)
 
     def _ping(self, flags: int, number: int, payload: bytes) -> None:
         self._count_idle()
-        if number:
-            raise ConnectionFault(_PROTOCOL)
         if len(payload) != 8:
             raise ConnectionFault(_FRAME_SIZE)
+        if number:
+            raise ConnectionFault(_PROTOCOL)
         if not flags & ACK:
             self.send(PING, ACK, 0, payload)
 
     def _goaway(self, _flags: int, number: int, payload: bytes) -> None:
         self._count_idle()
-        if number:
-            raise ConnectionFault(_PROTOCOL)
         if len(payload) < 8:
             raise ConnectionFault(_FRAME_SIZE)
+        if number:
+            raise ConnectionFault(_PROTOCOL)
         self._receiver.on_goaway()
 
     def _window_update(self, _flags: int, number: int, payload: bytes) -> None:

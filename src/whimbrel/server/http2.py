@@ -39,8 +39,7 @@ from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
 WRITE_AHEAD: Final = 64 * 1024    # bytes that wait for the client before nothing more is read or sent
 LINGER: Final = 2.0               # seconds between our end of the connection and the client's
-MAX_FRAMES: Final = 256           # frames of one turn of the loop; a block of fields counts once more for each `BLOCK` bytes
-BLOCK: Final = 8
+MAX_WORK: Final = 256             # units of work (see `Wire.work`) of one turn of the loop: as many frames, or fewer with blocks of fields
 MAX_BEGUN: Final = 8              # requests of one turn that the engine works on
 MAX_HELD: Final = 256 * 1024      # bytes of response bodies in memory that wait for the client, before further requests wait too
 MAX_HEADS: Final = 512 * 1024     # bytes of the heads of requests that are worked on, before further ones are refused
@@ -71,7 +70,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self._begun: deque[Stream] = deque()  # requests that the engine has not seen yet
         self._input = b""             # what has arrived and was not worked on yet
         self._has_preface = self._has_turn = self._has_window = False
-        self._is_reading = True
+        self._is_reading, self._turns = True, 0
 
     # the connection -------------------------------------------------------------------------------------------------------------------------------
     def start(self, data: bytes) -> None:
@@ -158,8 +157,9 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if self.ended or self.paused:
             return
         try:
+            self._turns += 1
             more = self._read_frames()
-            self._begin_some()
+            self._begin_some(more=more)
         except ConnectionFault as fault:
             self.close(fault.code)
             return
@@ -184,21 +184,21 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     def _read_frames(self) -> bool:
         """Take frames from the input, as many as one turn may; True if there are more."""
-        wire, data, at, left = self.wire, self._input, 0, MAX_FRAMES
+        wire, data, at = self.wire, self._input, 0
+        wire.work = 0
         if not self._has_preface:
             at = wire.skip_preface(data, at)
             self._has_preface = wire.has_preface
         size = len(data)
         try:
-            while left > 0 and size - at >= 9 and not self.ended and len(wire.out) < WRITE_AHEAD:
+            while wire.work < MAX_WORK and size - at >= 9 and not self.ended and len(wire.out) < WRITE_AHEAD:
                 start = at
-                at, left = self.repeater.at_once(data, at, left)
+                at = self.repeater.at_once(data, at, MAX_WORK)
                 if at > start:
                     continue
                 end = wire.frame_end(data, at)
                 if end > size:
                     return False
-                left -= 1 + ((end - at) // BLOCK if data[at + 3] in (1, 9) else 0)
                 wire.receive(data, at, end)
                 at = end
             return size - at >= 9 and size >= wire.frame_end(data, at)
@@ -207,7 +207,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     def flush(self) -> None:
         """Write what there is to write, and see how long the client may take from here on."""
-        if self.wire.out and not self.transport.is_closing():
+        if self.wire.out and not self.ended and not self.transport.is_closing():
             self.transport.write(self.wire.take())
         self.set_deadline()
 
@@ -256,7 +256,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.wire.idle = 0
         body = RequestBody(0) if ended else StreamBody(head.length, self, number)
         stream = self._stream(number, head, body, ended=ended)
-        stream.head_size = block.size
+        stream.head_size, stream.turn = block.size, self._turns
         self.heads += block.size
         self._begun.append(stream)
 
@@ -274,10 +274,13 @@ class Http2Connection(asyncio.Protocol, Expiring):
         """True if another request may be worked on: the client takes what it has got so far."""
         return self.held < MAX_HELD and not self.is_full
 
-    def _begin_some(self) -> None:
-        """Work on requests that have arrived, but not on those that the client has taken back already."""
+    def _begin_some(self, *, more: bool) -> None:
+        """Work on requests that have arrived, but not on those that the client has taken back.
+
+        Where there is *more* input, a request of this turn waits for the next one: the frame behind it may take it back.
+        """
         begun, left = self._begun, MAX_BEGUN
-        while begun and left and self._may_begin and not self.ended:
+        while begun and left and self._may_begin and not self.ended and not (more and begun[0].turn == self._turns):
             stream = begun.popleft()
             left -= 1
             self._respond(stream)

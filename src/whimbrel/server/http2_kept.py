@@ -34,16 +34,16 @@ class Repeater:
     def __init__(self, session: Http2Connection) -> None:
         self.session = session
 
-    def at_once(self, data: bytes, at: int, left: int) -> tuple[int, int]:
+    def at_once(self, data: bytes, at: int, most: int) -> int:
         """Answer the requests in *data* from *at* on that are single frames with known fields, while cached responses have room.
 
-        At most *left* requests; where the first frame begins that is something else, and how many requests are left.
+        Where the first frame begins that is something else; each request is a unit of `Wire.work`, of which there are at most *most*.
         """
         session, wire, size, same = self.session, self.session.wire, len(data), None
         if session.leaving or session.sender.padding or not wire.is_clear:
-            return at, left
+            return at
         known = wire.decoder.known
-        while left > 0 and size - at >= 9 and data[at + 3] == 1 and data[at + 4] == 0x05 and len(wire.out) < WRITE_AHEAD:
+        while wire.work < most and size - at >= 9 and data[at + 3] == 1 and data[at + 4] == 0x05 and len(wire.out) < WRITE_AHEAD:
             end = at + 9 + int.from_bytes(data[at:at + 3])
             request, number = known.get(data[at + 9:end]), int.from_bytes(data[at + 5:at + 9])
             if request is None or number <= wire.highest or not number & 1 or number >> 31:
@@ -57,9 +57,9 @@ class Repeater:
                     break
                 same = self._same(kept, request) if head is None and end < size else None
             wire.highest = number
-            left -= 1
+            wire.work += 1
             at = end
-        return at, left
+        return at
 
     def _once_more(self, number: int, same: Same) -> None:
         """Give the response that was just given to the same fields."""

@@ -32,16 +32,17 @@ class Stream(StreamState):
         received: bytes of the body that have arrived
         head_size: bytes of its block of fields, decoded
         room: done when a window may have grown
+        turn: the turn of the connection in which its head arrived
         held: bytes of a response body that wait in memory
     """
 
-    __slots__ = ("body", "connection", "gone", "head", "head_size", "held", "received", "room", "task")
+    __slots__ = ("body", "connection", "gone", "head", "head_size", "held", "received", "room", "task", "turn")
 
     def __init__(self, number: int, connection: Connection, head: Head, body: RequestBody, *, ended: bool) -> None:
         super().__init__(number, ended)
         self.connection, self.head, self.body = connection, head, body
         self.gone = False
-        self.received = self.held = self.head_size = 0
+        self.received = self.held = self.head_size = self.turn = 0
         self.room: asyncio.Future[None] | None = None
         self.task: asyncio.Task[None] | None = None
 
@@ -72,9 +73,10 @@ class StreamBody(RequestBody):
         """As `RequestBody.feed`; small pieces are joined, since each is an object of its own."""
         chunks = self._chunks
         if chunks and len(data) < SMALL and len(chunks[-1]) < SMALL:
-            data, last = chunks.pop() + data, len(chunks[-1])
-            self.received -= last
-        super().feed(data)
+            self.received += len(data)
+            chunks[-1] += data
+        else:
+            super().feed(data)
 
     def _demand(self) -> None:
         self._session.interim(self._stream)

@@ -39,8 +39,8 @@ class Gathering(Wire):
 class NeverRepeats(Repeater):
     """Leaves every request to the engine."""
 
-    def at_once(self, data: bytes, at: int, left: int) -> tuple[int, int]:
-        return at, left
+    def at_once(self, data: bytes, at: int, most: int) -> int:
+        return at
 
     def quick(self, number: int, raw: bytes) -> bool:
         return False
