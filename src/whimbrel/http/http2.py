@@ -1,6 +1,6 @@
 """HTTP/2 without sockets and without frames: the fields of a request become a `Head`, a head's bytes become the fields of an answer.
 
-Frames and HPACK are the h2 package's (http/http2_wire.py).  What a block of fields must look like is judged as nghttp2 does for httpd; limits are
+Frames are http2_wire's, header compression is http2_hpack's.  What a block of fields must look like is judged as nghttp2 does for httpd; limits are
 those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html (LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
 """
 
@@ -21,6 +21,8 @@ from whimbrel.records import dataclass, field
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
+MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are remembered
+MAX_KEY: Final = 16 * 1024   # bytes of a key of the response cache
 MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no answer but a reset
 
 RawField = tuple[bytes, bytes]
@@ -32,26 +34,39 @@ _PSEUDO = {
     b":authority": pattern(rb"[-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"), b":path": pattern(rb"/[!-~\x80-\xff]*|\*"),
 }
 _ALL_PSEUDO = _PSEUDO.keys()
-_WELL_FORMED = pattern(rb"(?:(?!te:|host:)[-!#$%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+")
-_FOUR_WORDS = pattern(rb"[!-~\x80-\xff]+(?: [!-~\x80-\xff]+){3}")
 _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
+_READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))  # fields that `read_request` decides about
+_WELL_FORMED = pattern(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+" % _READ_ONLY)
+_WORDS = pattern(rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+")
 _NOT_SENT = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"http2-settings"))
 _ONE_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"))
 
 
 class Reset(IntEnum):
-    """Why a stream is ended (RFC 9113, 7)."""
+    """Why a stream or a connection is ended (RFC 9113, 7)."""
 
     NO_ERROR = 0
     PROTOCOL_ERROR = 1
     INTERNAL_ERROR = 2
+    FLOW_CONTROL_ERROR = 3
+    STREAM_CLOSED = 5
+    FRAME_SIZE_ERROR = 6
     REFUSED_STREAM = 7
     CANCEL = 8
+    COMPRESSION_ERROR = 9
     ENHANCE_YOUR_CALM = 11
 
 
 class MalformedRequest(Exception):
     """A block of fields that gets no answer: the stream is reset with *code*."""
+
+    def __init__(self, code: Reset) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ConnectionFault(Exception):
+    """A violation of the protocol that ends the connection with *code*."""
 
     def __init__(self, code: Reset) -> None:
         super().__init__(code)
@@ -69,13 +84,17 @@ class _Block:
 
 
 def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
-    """A head that kept answers are found by, b"" for a block that has to be read; it begins with a NUL, as no head of HTTP/1 does."""
+    """The key of a request in the response cache, b"" for a request that only `read_request` can judge.
+
+    `read_request` accepts every list of fields that has a key, unless it exceeds a limit, which the cache checks.  The key begins with a NUL, as no
+    head of HTTP/1 does.
+    """
     pseudo = dict(fields[:4])
     if pseudo.keys() != _ALL_PSEUDO:
         return b""
     lines = b"".join([b"%b: %b\r\n" % pair for pair in fields[4:]])
     words = b" ".join((pseudo[b":method"], pseudo[b":scheme"], pseudo[b":path"], pseudo[b":authority"]))
-    if _WELL_FORMED.fullmatch(lines) is None or lines.count(b"\n") != len(fields) - 4 or _FOUR_WORDS.fullmatch(words) is None:
+    if len(lines) > MAX_KEY or _WELL_FORMED.fullmatch(lines) is None or lines.count(b"\n") != len(fields) - 4 or _WORDS.fullmatch(words) is None:
         return b""
     return b"\0%d %b HTTP/2.0\r\nhost: %b\r\n%b\r\n" % (push, words, pseudo[b":authority"], lines)
 
@@ -128,11 +147,12 @@ def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
         if block.count > limits.fields + MORE_FIELDS:
             raise MalformedRequest(Reset.ENHANCE_YOUR_CALM)
         return
+    if len(low) + 2 + len(text) + (len(known[1]) + 2 if known is not None else 0) > limits.field_size:
+        block.status = 431
+        return
     if known is not None:
         text = f"{known[1]}{'; ' if low == 'cookie' else ', '}{text}"
-    if len(low) + 2 + len(text) > limits.field_size:
-        block.status = 431
-    elif low != "host" or b":authority" not in block.pseudo:
+    if low != "host" or b":authority" not in block.pseudo:
         block.entries[low] = (_spelled(low), text)
 
 
@@ -187,9 +207,12 @@ def client_settings(value: str) -> bytes | None:
     return payload if len(payload) % 6 == 0 else None
 
 
-@lru_cache(maxsize=256)
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
     """The fields of an answer from its HTTP/1 head around Date: in httpd's order, those of one connection left out."""
+    return _known_fields(before, date, after) if len(before) + len(after) <= MAX_KNOWN_HEAD else _fields_of(before, date, after)
+
+
+def _fields_of(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
     out, last = [(b":status", before[9:12])], [(b"date", date)]
     for line in after.split(b"\r\n"):
         name, colon, value = line.partition(b":")
@@ -199,10 +222,15 @@ def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField
     return (*out, *last)
 
 
+_known_fields = lru_cache(maxsize=256)(_fields_of)
+
+
 def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:
-    """A GOAWAY frame: the h2 package would send nothing more after its own."""
+    """A GOAWAY frame."""
     return (8 + len(text)).to_bytes(3) + b"\x07\0\0\0\0\0" + last_stream.to_bytes(4) + code.to_bytes(4) + text
 
 
-__all__ = ["PREFACE", "MalformedRequest", "RawField", "Reason", "Reset", "answer_fields", "check_trailers", "client_settings", "goaway", "raw_head",
-           "read_request", "upgraded"]
+__all__ = [
+    "PREFACE", "ConnectionFault", "MalformedRequest", "RawField", "Reason", "Reset", "answer_fields",
+    "check_trailers", "client_settings", "goaway", "raw_head", "read_request", "upgraded",
+]

@@ -173,9 +173,9 @@ def note_tags(configuration: Any) -> None:
 
 def look_for_library(configuration: Any) -> None:
     """Say once that nothing can speak HTTP/2 where the optional package is missing."""
-    if find_spec("h2") is None:
+    if find_spec("hpack") is None:
         configuration.declare(_MISSING, "yes")
-        configuration.warn("the package h2 is not installed: clients get HTTP/1.1", module="http2", level="warn")
+        configuration.warn("the package hpack is not installed: clients get HTTP/1.1", module="http2", level="warn")
 
 
 def settings_of(configuration: Any, server: Any) -> Http2Server | None:

@@ -2,7 +2,8 @@
 
 `HttpProtocol` hands a connection over when it begins with the preface or after an answer of 101; TLS may do so after its handshake.  Streams are
 answered side by side where they wait; an answer that needs no waiting is sent at once.  Memory is bounded: by the number of streams and of requests
-still worked on, their windows, the size of a block of fields, and by reading nothing while the client does not read.
+still worked on, their windows, the size of a block of fields, and by reading nothing while the client does not read.  A turn of the loop does a
+bounded amount of work for a connection; what is left of its input waits for the next one.
 
 RFC 9113; manual: mod/mod_http2.html.
 """
@@ -10,37 +11,24 @@ RFC 9113; manual: mod/mod_http2.html.
 from __future__ import annotations
 
 import asyncio
-import base64
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable
 from typing import Any, Final
-
-from h2.events import (
-    DataReceived,
-    PingReceived,
-    PriorityUpdated,
-    RemoteSettingsChanged,
-    RequestReceived,
-    StreamEnded,
-    StreamReset,
-    TrailersReceived,
-    WindowUpdated,
-)
-from h2.exceptions import ProtocolError
 
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.head import Head
 from whimbrel.http.http2 import (
+    ConnectionFault,
     MalformedRequest,
     RawField,
     Reason,
     Reset,
     check_trailers,
     client_settings,
-    goaway,
-    raw_head,
     read_request,
     upgraded,
 )
+from whimbrel.http.http2_hpack import FieldBlock
 from whimbrel.http.http2_wire import Wire
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import RequestBody
@@ -50,10 +38,13 @@ from whimbrel.server.http2_stream import Sender, Stream, StreamBody
 from whimbrel.server.scoreboard import connection_row
 from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
-WRITE_AHEAD: Final = 512 * 1024   # bytes that wait for the client before nothing more is read or sent
+WRITE_AHEAD: Final = 64 * 1024    # bytes that wait for the client before nothing more is read or sent
 LINGER: Final = 2.0               # seconds between our end of the connection and the client's
-MAX_IDLE_FRAMES: Final = 1000     # frames that ask for nothing, one after the other (as many as nghttp2 takes)
-MAX_RESETS: Final = 1000          # streams that the client gave up before their answer, without one that it waited for
+MAX_WORK: Final = 256             # units of work (see `Wire.work`) of one turn of the loop: as many frames, or fewer with blocks of fields
+MAX_BEGUN: Final = 8              # requests of one turn that the engine works on
+MAX_HELD: Final = 256 * 1024      # bytes of response bodies in memory that wait for the client, before further requests wait too
+MAX_HEADS: Final = 512 * 1024     # bytes of the heads of requests that are worked on, before further ones are refused
+MAX_RESETS: Final = 1000          # streams that ended before their answer, beyond those that got one
 CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
 
 
@@ -66,24 +57,21 @@ class Http2Connection(asyncio.Protocol, Expiring):
         Expiring.__init__(self)
         self.service, self.transport, self.connection, self.manners, self.settings, self.tls = (
             service, transport, connection, manners, settings, tls)
-        self.wire = Wire(settings.max_streams, settings.window)
-        self.streams: dict[int, Stream] = {}
+        self.wire: Wire[Stream] = Wire(self, settings.max_streams, settings.window)
+        self.streams = self.wire.streams
         self.running = 0              # requests that are worked on, those of streams that are gone included
         self.waiting = 0              # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
-        self.push = self.wire.client_takes_push
         self.drained: asyncio.Future[None] | None = None
-        self.answered = self.idle = self.resets = 0
+        self.answered = self.resets = self.held = self.heads = 0
         self.sender = Sender(self)
         self.repeater = Repeater(self)
         connection.served = 1
         connection.ending = False
-        self._begun: list[Stream] = []
-        self._do: dict[type[Any], Callable[[Any], None]] = {
-            RequestReceived: self._request, DataReceived: self._data, StreamEnded: self._stream_ended, TrailersReceived: self._trailers,
-            StreamReset: self._stream_reset, WindowUpdated: self._window, RemoteSettingsChanged: self._settings, PingReceived: self._nothing,
-            PriorityUpdated: self._nothing,
-        }
+        self._begun: deque[Stream] = deque()  # requests that the engine has not seen yet
+        self._input = b""             # what has arrived and was not worked on yet
+        self._has_preface = self._has_turn = self._has_window = False
+        self._is_reading, self._turns = True, 0
 
     # the connection -------------------------------------------------------------------------------------------------------------------------------
     def start(self, data: bytes) -> None:
@@ -97,26 +85,25 @@ class Http2Connection(asyncio.Protocol, Expiring):
         """Begin after an answer of 101 to *head*, which becomes stream 1; *data* is what came behind it."""
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
         self.service.connections.add(self)
-        wanted = client_settings(head.headers.get("HTTP2-Settings") or "")
-        if wanted is None:
-            self.close()
+        payload = client_settings(head.headers.get("HTTP2-Settings") or "")
+        self.wire.begin()
+        try:
+            if payload is None:
+                raise ConnectionFault(Reset.PROTOCOL_ERROR)
+            self.wire.apply(payload)
+        except ConnectionFault as fault:
+            self.close(fault.code)
             return
-        self.wire.initiate_upgrade_connection(base64.urlsafe_b64encode(wanted))
-        self.wire.begin_window()
-        self.push = self.wire.client_takes_push
-        stream = self._stream(1, upgraded(head, self.manners.rules), RequestBody(0))
-        stream.ended = True
-        self._respond(stream)
-        if data:
-            self.data_received(data)
-        else:
-            self.flush()
+        self.wire.highest = 1
+        self._respond(self._stream(1, upgraded(head, self.manners.rules), RequestBody(0), ended=True))
+        self.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended = True
         self.deadline = FOREVER
         for stream in list(self.streams.values()):
-            self._gone(stream, Reset.CANCEL)
+            self.forget(stream)
+        self._input = b""
         self._wake()
         self.service.leave(self)
 
@@ -125,15 +112,13 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     def pause_writing(self) -> None:
         self.paused = True
-        if not self.transport.is_closing():
-            self.transport.pause_reading()
+        self._read_on(wanted=False)
         self.set_deadline()
 
     def resume_writing(self) -> None:
         self.paused = False
-        if not self.transport.is_closing():
-            self.transport.resume_reading()
         self._wake()
+        self._turn_soon()
         self.set_deadline()
 
     def _wake(self) -> None:
@@ -141,38 +126,90 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if drained is not None and not drained.done():
             drained.set_result(None)
 
+    @property
+    def is_full(self) -> bool:
+        """True if the client has to take something before more is sent."""
+        return self.paused or len(self.wire.out) + self.transport.get_write_buffer_size() > WRITE_AHEAD
+
+    async def drain_output(self) -> None:
+        """Wait until the client may have taken something."""
+        if self.paused:
+            self.drained = self.drained or self.service.loop.create_future()
+            await asyncio.shield(self.drained)
+        else:
+            await asyncio.sleep(0)
+
     # what arrives ---------------------------------------------------------------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
         if self.ended:
             return
+        self._input = self._input + data if self._input else data
+        if not self._has_turn:
+            self._turn()
+
+    def _turn_soon(self) -> None:
+        if not self._has_turn:
+            self._has_turn = True
+            self.service.loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Do the work of one turn of the loop, and have another one where more is to be done."""
+        self._has_turn = False
+        if self.ended or self.paused:
+            return
         try:
-            if self.answered and not self.paused and not self.leaving and self.wire.clear:
-                data = self.repeater.at_once(data)
-            if data:
-                for event in self.wire.receive_data(data):
-                    do = self._do.get(type(event))
-                    if do is not None:
-                        do(event)
-            if self._begun:
-                self._begin_all()
-        except ProtocolError:
-            self.flush()
-            self.close(said=True)
+            self._turns += 1
+            more = self._read_frames()
+            self._begin_some(more=more)
+        except ConnectionFault as fault:
+            self.close(fault.code)
             return
         except Exception as problem:
             self.service.report(problem)
             self.transport.abort()
             return
-        if self.idle > MAX_IDLE_FRAMES or self.resets > MAX_RESETS:
-            self.close(Reset.ENHANCE_YOUR_CALM)
-        else:
-            self.flush()
+        if self._has_window:
+            self._has_window = False
+            for stream in list(self.streams.values()):
+                stream.wake()
+        self._read_on(wanted=not more)
+        self.flush()
+        if more or (self._begun and self.held < MAX_HELD):
+            self._turn_soon()
+
+    def _read_on(self, *, wanted: bool) -> None:
+        """Read from the client, or stop that."""
+        if wanted is not self._is_reading and not self.transport.is_closing():
+            self._is_reading = wanted
+            (self.transport.resume_reading if wanted else self.transport.pause_reading)()
+
+    def _read_frames(self) -> bool:
+        """Take frames from the input, as many as one turn may; True if there are more."""
+        wire, data, at = self.wire, self._input, 0
+        wire.work = 0
+        if not self._has_preface:
+            at = wire.skip_preface(data, at)
+            self._has_preface = wire.has_preface
+        size = len(data)
+        try:
+            while wire.work < MAX_WORK and size - at >= 9 and not self.ended and len(wire.out) < WRITE_AHEAD:
+                start = at
+                at = self.repeater.at_once(data, at, MAX_WORK)
+                if at > start:
+                    continue
+                end = wire.frame_end(data, at)
+                if end > size:
+                    return False
+                wire.receive(data, at, end)
+                at = end
+            return size - at >= 9 and size >= wire.frame_end(data, at)
+        finally:
+            self._input = data[at:] if not self.ended else b""
 
     def flush(self) -> None:
         """Write what there is to write, and see how long the client may take from here on."""
-        data = self.wire.data_to_send()
-        if data and not self.transport.is_closing():
-            self.transport.write(data)
+        if self.wire.out and not self.ended and not self.transport.is_closing():
+            self.transport.write(self.wire.take())
         self.set_deadline()
 
     def set_deadline(self) -> None:
@@ -189,111 +226,85 @@ class Http2Connection(asyncio.Protocol, Expiring):
             seconds = manners.keep_alive
         self.deadline = self.service.clock + seconds
 
-    def _nothing(self, _event: Any) -> None:
-        """A frame that asks for nothing that we did: too many of them are an attack."""
-        self.idle += 1
+    def on_window(self) -> None:
+        """Streams that wait for a window go on at the end of the turn, once for all frames in it."""
+        self._has_window = True
 
-    def _settings(self, event: RemoteSettingsChanged) -> None:
-        self.idle += 1
-        self.push = self.wire.client_takes_push
-        self._room()
-
-    def _window(self, event: WindowUpdated) -> None:
-        self.idle += not self.waiting
-        self._room()
-
-    def _room(self) -> None:
-        for stream in self.streams.values():
-            stream.wake()
+    def on_goaway(self) -> None:
+        """The client opens no more streams: the connection ends with the last one."""
+        self.leaving = True
+        if not self.streams:
+            self.close()
 
     # requests -------------------------------------------------------------------------------------------------------------------------------------
-    def _request(self, event: RequestReceived) -> None:
-        self.idle = 0
-        number = event.stream_id
-        if self.leaving or self.running >= self.settings.max_streams or len(self.streams) >= self.settings.max_streams:
-            self.reset(number, Reset.REFUSED_STREAM)
+    def on_request(self, number: int, block: FieldBlock, *, ended: bool) -> None:
+        """A request whose head is complete; *ended*: so is the request."""
+        most = self.settings.max_streams
+        if self.leaving or self.running >= most or len(self.streams) >= most or self.heads > MAX_HEADS:
+            self._refuse(number, Reset.REFUSED_STREAM)
             return
-        ended = event.stream_ended is not None
-        fields = event.headers
-        raw = b""
-        if ended:
-            raw = raw_head(fields, self.push)
-            if raw and self.repeater.quick(number, raw):
-                return
+        raw = block.raw_head(self.wire.takes_push) if ended else b""
+        if raw and self.repeater.quick(number, raw):
+            return
         try:
-            head = read_request(fields, self.manners.limits, self.manners.rules, raw=raw, ended=ended)
+            head = read_request(block.fields, self.manners.limits, self.manners.rules, raw=raw, ended=ended)
         except MalformedRequest as problem:
-            self.reset(number, problem.code)
+            self._refuse(number, problem.code)
             return
-        body = RequestBody(0) if ended else StreamBody(head.length, self, number)
-        stream = self._stream(number, head, body)
-        stream.ended = ended
-        self._begun.append(stream)
         if ended and head.length:
-            self._gone(stream, Reset.PROTOCOL_ERROR)
-            self.reset(number, Reset.PROTOCOL_ERROR)
+            self._refuse(number, Reset.PROTOCOL_ERROR)
+            return
+        self.wire.idle = 0
+        body = RequestBody(0) if ended else StreamBody(head.length, self, number)
+        stream = self._stream(number, head, body, ended=ended)
+        stream.head_size, stream.turn = block.size, self._turns
+        self.heads += block.size
+        self._begun.append(stream)
 
-    def at_once(self, number: int, fields: list[RawField], raw: bytes, frame: bytes, *, alone: bool) -> bytes:
-        """The frames of the answer to a request that is all in one *frame*, where it is there at once, and whole.
+    def _refuse(self, number: int, code: Reset) -> None:
+        self.wire.reset(number, code)
+        self._count_reset()
 
-        b"" where it is not: then it has a stream as others have.  *raw*: see `raw_head`.  *alone*: it is not to be worked on before what follows has
-        been read.
+    def _count_reset(self) -> None:
+        self.resets += 1
+        if self.resets > MAX_RESETS:
+            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM)
+
+    @property
+    def _may_begin(self) -> bool:
+        """True if another request may be worked on: the client takes what it has got so far."""
+        return self.held < MAX_HELD and not self.is_full
+
+    def _begin_some(self, *, more: bool) -> None:
+        """Work on requests that have arrived, but not on those that the client has taken back.
+
+        Where there is *more* input, a request of this turn waits for the next one: the frame behind it may take it back.
         """
-        head = None
-        if not alone and max(self.running, len(self.streams)) < self.settings.max_streams:
-            try:
-                head = read_request(fields, self.manners.limits, self.manners.rules, raw=raw, ended=True)
-            except MalformedRequest:
-                head = None
-        if head is None or head.length:
-            for event in self.wire.adopt(frame, fields):
-                if isinstance(event, RequestReceived):
-                    self._request(event)
-            return b""
-        self.idle = 0
-        stream = self._stream(number, head, RequestBody(0))
-        stream.ended = True
-        answer = self._ask(stream)
-        found = self.sender.whole(stream, answer) if isinstance(answer, Answer) else b""
-        if not found:
-            self.wire.adopt(frame, fields)
-            self._give(stream, answer)
-        return found
+        begun, left = self._begun, MAX_BEGUN
+        while begun and left and self._may_begin and not self.ended and not (more and begun[0].turn == self._turns):
+            stream = begun.popleft()
+            left -= 1
+            self._respond(stream)
 
-    def _begin_all(self) -> None:
-        """Work on the requests of one piece of data, but not on those that it already takes back."""
-        begun, self._begun = self._begun, []
-        for stream in begun:
-            if stream.gone:
-                self.running -= 1
-            else:
-                self._respond(stream)
-
-    def _stream(self, number: int, head: Head, body: RequestBody) -> Stream:
+    def _stream(self, number: int, head: Head, body: RequestBody, *, ended: bool) -> Stream:
         one, service = self.connection, self.service
         tag = f"{service.engine.runtime.pid}-{one.ident}-{number}"
-        push = "on" if self.settings.push and self.push else "off"
+        push = "on" if self.settings.push and self.wire.takes_push else "off"
         notes = {**one.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
         connection = Connection(one.client_ip, one.client_port, one.local_ip, one.local_port, served=1, ident=one.ident, ending=True, notes=notes)
         self.running += 1
-        stream = self.streams[number] = Stream(number, connection, head, body)
+        stream = Stream(number, connection, head, body, ended=ended)
+        self.wire.open(stream)
         return stream
 
     def _respond(self, stream: Stream) -> None:
-        self._give(stream, self._ask(stream))
-
-    def _ask(self, stream: Stream) -> Answer | Awaitable[Answer] | Exception:
-        """What the engine has to say, or why it fails."""
         stream.connection.notes.pop("switched-to", None)
         try:
-            return self.service.engine.respond(stream.connection, stream.head, stream.body)
+            answer = self.service.engine.respond(stream.connection, stream.head, stream.body)
         except Exception as problem:
-            return problem
-
-    def _give(self, stream: Stream, answer: Answer | Awaitable[Answer] | Exception) -> None:
-        if isinstance(answer, Exception):
-            self._failed(stream, answer)
-        elif isinstance(answer, Answer):
+            self._failed(stream, problem)
+            return
+        if isinstance(answer, Answer):
             self.sender.send(stream, answer)
         else:
             stream.task = self.service.loop.create_task(self._later(stream, answer))
@@ -311,7 +322,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         """A fault of the server's own: the client gets a 500 without a body."""
         self.service.report(problem)
         if not stream.gone:
-            self.wire.send_headers(stream.number, [(b":status", b"500")], end_stream=True)
+            self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)
         self.done(stream)
 
     def interim(self, number: int) -> None:
@@ -319,79 +330,66 @@ class Http2Connection(asyncio.Protocol, Expiring):
         stream = self.streams.get(number)
         if stream is not None and not stream.gone and stream.head.expect_continue:
             stream.head.expect_continue = False
-            self.wire.send_headers(number, CONTINUE)
+            self.wire.send_head(number, self.wire.encoder.encode(CONTINUE), end=False)
             self.flush()
 
     # bodies ---------------------------------------------------------------------------------------------------------------------------------------
-    def _data(self, event: DataReceived) -> None:
-        stream = self.streams.get(event.stream_id)
-        data, size = event.data, event.flow_controlled_length or 0
-        self.idle = 0 if data else self.idle + 1
-        if stream is None or stream.gone:
-            self.took(event.stream_id, size)
-            return
-        if size > len(data):
-            self.took(stream.number, size - len(data))
+    def on_data(self, stream: Stream, data: bytes) -> None:
+        """Bytes of a body, perhaps the last ones."""
         stream.received += len(data)
-        if stream.head.length is not None and stream.received > stream.head.length:
-            self._gone(stream, Reset.PROTOCOL_ERROR)
-            self.reset(stream.number, Reset.PROTOCOL_ERROR)
-        elif data:
+        length = stream.head.length
+        if length is not None and (stream.received > length or (stream.ended and stream.received != length)):
+            self._end(stream, Reset.PROTOCOL_ERROR)
+            return
+        if data:
             stream.body.feed(data)
+        if stream.ended:
+            stream.body.end()
 
     def took(self, number: int, size: int) -> None:
         """*size* bytes of a body were read: the client may send as many again."""
-        if size and not self.ended:
-            try:
-                self.wire.acknowledge_received_data(size, number)
-            except ProtocolError:
-                return
+        stream = self.streams.get(number)
+        if size and stream is not None and not self.ended:
+            self.wire.consume(stream, size)
 
-    def _stream_ended(self, event: StreamEnded) -> None:
-        stream = self.streams.get(event.stream_id)
-        if stream is None or stream.ended or stream.gone:
-            return
-        if stream.head.length is not None and stream.received != stream.head.length:
-            self._gone(stream, Reset.PROTOCOL_ERROR)
-            self.reset(stream.number, Reset.PROTOCOL_ERROR)
-        else:
-            stream.ended = True
-            stream.body.end()
-
-    def _trailers(self, event: TrailersReceived) -> None:
-        stream = self.streams.get(event.stream_id)
+    def on_trailers(self, stream: Stream, block: FieldBlock) -> None:
+        """The end of a body."""
         try:
-            check_trailers(event.headers)
+            check_trailers(block.fields)
         except MalformedRequest as problem:
-            if stream is not None:
-                self._gone(stream, problem.code)
-            self.reset(event.stream_id, problem.code)
+            self._end(stream, problem.code)
+        else:
+            self.on_data(stream, b"")
 
     # the end of streams ---------------------------------------------------------------------------------------------------------------------------
-    def reset(self, number: int, code: Reset) -> None:
-        """End a stream from our side."""
-        try:
-            self.wire.reset_stream(number, code)
-        except ProtocolError:
-            return
+    def _end(self, stream: Stream, code: Reset) -> None:
+        """End a stream from our side, for what the client did."""
+        self.wire.reset(stream.number, code)
+        self.on_broken(stream)
 
-    def _stream_reset(self, event: StreamReset) -> None:
-        stream = self.streams.get(event.stream_id)
-        if stream is not None:
-            self.resets += 1
-            self._gone(stream, Reset.CANCEL)
-        else:
-            self.idle += 1
+    def on_broken(self, stream: Stream) -> None:
+        """The client has broken the rules of a stream."""
+        self.forget(stream)
+        self._count_reset()
 
-    def _gone(self, stream: Stream, _code: Reset) -> None:
-        """The client will not see an answer of *stream*; whoever works on it finds out when it reads or writes."""
+    def on_reset(self, stream: Stream) -> None:
+        """The client has given up a stream."""
+        self.forget(stream)
+        self._count_reset()
+        if self.leaving and not self.streams:
+            self.close()
+
+    def forget(self, stream: Stream) -> None:
+        """The client will not see an answer of *stream*; what works on it finds out when it reads or writes."""
         stream.gone = True
         stream.connection.aborted = True
         if stream in self._begun:
             self._begun.remove(stream)
+            self.heads -= stream.head_size
             self.running -= 1  # at once: what comes in the same piece of data may have its place
-        if self.streams.pop(stream.number, None) is not None and isinstance(stream.body, StreamBody):
-            self.took(stream.number, stream.body.buffered)
+        if isinstance(stream.body, StreamBody):
+            self.wire.consume(stream, stream.body.buffered)
+        self.wire.drop(stream)
         if not stream.body.ended:
             stream.body.fail(BodyError(400, Reason("", "", "", "(104)Connection reset by peer")))
         stream.wake()
@@ -399,32 +397,35 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def done(self, stream: Stream) -> None:
         """The answer is out, or can't be sent any further."""
         self.running -= 1
+        self.heads -= stream.head_size
         self.answered += 1
         for name, value in stream.connection.notes.items():
             if name[:6] != "http2-":
                 self.connection.notes[name] = value
         if stream.gone:
             return
-        self.resets = 0
-        self.streams.pop(stream.number, None)
-        if not stream.ended:
-            self.took(stream.number, stream.body.buffered)
-            self.reset(stream.number, Reset.NO_ERROR)
+        self.resets = max(0, self.resets - 1)
+        self.took(stream.number, stream.body.buffered)
+        if stream.ended:
+            self.wire.drop(stream)
+        else:
+            self.wire.reset(stream.number, Reset.NO_ERROR)
+        if self._begun:
+            self._turn_soon()
         if self.leaving and not self.streams:
-            self.close(said=True)
+            self.close()
 
     # ends -----------------------------------------------------------------------------------------------------------------------------------------
-    def close(self, code: Reset = Reset.NO_ERROR, *, said: bool = False, text: bytes = b"") -> None:
-        """Say goodbye (unless *said*) and close our side; the client has a moment to read it."""
+    def close(self, code: Reset = Reset.NO_ERROR, *, text: bytes = b"") -> None:
+        """Say goodbye and close our side; the client has a moment to read it."""
         if self.ended or self.transport.is_closing():
             return
-        data = self.wire.data_to_send()
-        self.transport.write(data if said else data + goaway(self.wire.highest_inbound_stream_id, code, text))
+        self.wire.farewell(code, text)
+        self.transport.write(self.wire.take())
         self.ended = True
         for stream in list(self.streams.values()):
-            self._gone(stream, code)
-        if self.paused:
-            self.transport.resume_reading()
+            self.forget(stream)
+        self._read_on(wanted=True)
         if not self.transport.can_write_eof():
             self.transport.close()
             return
@@ -445,8 +446,8 @@ class Http2Connection(asyncio.Protocol, Expiring):
             if stream.room is None and not stream.body.ended:
                 stream.body.fail(BodyError(408, Reason("", "", "", "(70007)The timeout specified has expired")))
             else:
-                self._gone(stream, Reset.CANCEL)
-                self.reset(stream.number, Reset.CANCEL)
+                self.wire.reset(stream.number, Reset.CANCEL)
+                self.forget(stream)
         if late:
             self.flush()
         elif not self.streams:
@@ -457,7 +458,8 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if not self.leaving and not self.ended:
             self.leaving = True
             if self.streams:
-                self.transport.write(self.wire.data_to_send() + goaway(self.wire.highest_inbound_stream_id, Reset.NO_ERROR))
+                self.wire.farewell(Reset.NO_ERROR)
+                self.flush()
             else:
                 self.close()
 

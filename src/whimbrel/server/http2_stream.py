@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator
 from time import time
 from typing import TYPE_CHECKING, Final, cast
 
-from h2.exceptions import ProtocolError
-
 from whimbrel.http.head import Head
-from whimbrel.http.http2 import Reset, answer_fields
+from whimbrel.http.http2 import Reset
+from whimbrel.http.http2_wire import MAX_SENT_FRAME, StreamState
 from whimbrel.numbers import decimal, is_digits
 from whimbrel.request.answer import Answer
 from whimbrel.request.body import FilePart, RequestBody
@@ -23,17 +22,28 @@ if TYPE_CHECKING:
 
 MAX_HEAD: Final = 8192    # bytes of an answer's head that is sure to fit into one frame
 READ: Final = 64 * 1024   # bytes of a file that are read at a time, and sent before other streams have their turn
+SMALL: Final = 1024       # bytes of a piece of a request body that is joined with the one before it
 
 
-class Stream:
-    """One request and its answer.  *gone*: the client will not see the answer; *ended*: its request is complete."""
+class Stream(StreamState):
+    """One request and its answer.
 
-    __slots__ = ("body", "connection", "ended", "gone", "head", "number", "received", "room", "task")
+    Attributes:
+        gone: the client will not see the answer
+        received: bytes of the body that have arrived
+        head_size: bytes of its block of fields, decoded
+        room: done when a window may have grown
+        turn: the turn of the connection in which its head arrived
+        held: bytes of a response body that wait in memory
+    """
 
-    def __init__(self, number: int, connection: Connection, head: Head, body: RequestBody) -> None:
-        self.number, self.connection, self.head, self.body = number, connection, head, body
-        self.gone = self.ended = False
-        self.received = 0
+    __slots__ = ("body", "connection", "gone", "head", "head_size", "held", "received", "room", "task", "turn")
+
+    def __init__(self, number: int, connection: Connection, head: Head, body: RequestBody, *, ended: bool) -> None:
+        super().__init__(number, ended)
+        self.connection, self.head, self.body = connection, head, body
+        self.gone = False
+        self.received = self.held = self.head_size = self.turn = 0
         self.room: asyncio.Future[None] | None = None
         self.task: asyncio.Task[None] | None = None
 
@@ -59,6 +69,15 @@ class StreamBody(RequestBody):
         self._session, self._stream = session, number
         self.wanted = False
         self._done = False  # even a length of 0 ends with the stream only
+
+    def feed(self, data: bytes) -> None:
+        """As `RequestBody.feed`; small pieces are joined, since each is an object of its own."""
+        chunks = self._chunks
+        if chunks and len(data) < SMALL and len(chunks[-1]) < SMALL:
+            self.received += len(data)
+            chunks[-1] += data
+        else:
+            super().feed(data)
 
     def _demand(self) -> None:
         self._session.interim(self._stream)
@@ -96,55 +115,41 @@ class Sender:
         if stream.gone:
             self._drop(stream, answer)
             return
-        fields = answer_fields(answer.before, self.session.service.date_field(), answer.after)
-        parts = answer.parts
+        parts, wire = answer.parts, self.wire
+        block = wire.encoder.head(answer.before, self.session.service.date_field(), answer.after)
         if answer.stream is None and not any(isinstance(part, FilePart) for part in parts):
             body = b"".join(cast(list[bytes], parts))
-            self.wire.send_headers(stream.number, fields, end_stream=not body)
+            wire.send_head(stream.number, block, end=not body)
             count = self._now(stream, body)
             if count == len(body):
                 self.finish(stream, answer, count)
                 return
             answer.parts = [body[count:]]
+            stream.held = len(body) - count
+            self.session.held += stream.held
         else:
             count = 0
-            self.wire.send_headers(stream.number, fields, end_stream=False)
+            wire.send_head(stream.number, block, end=False)
         stream.task = self.session.service.loop.create_task(self._rest(stream, answer, count))
-
-    def whole(self, stream: Stream, answer: Answer) -> bytes:
-        """The frames of an answer on a stream that the h2 package knows nothing of, and the end of it; b"" where it needs one."""
-        parts, wire = answer.parts, self.wire
-        if answer.stream is not None or self.padding or len(answer.after) + len(answer.before) > MAX_HEAD:
-            return b""
-        if any(isinstance(part, FilePart) for part in parts):
-            return b""
-        body = b"".join(cast(list[bytes], parts))
-        if not wire.room(len(body)) or len(body) > self.largest:
-            return b""
-        block = wire.block(answer_fields(answer.before, self.session.service.date_field(), answer.after))
-        frames = wire.answer(stream.number, block, body)
-        self.finish(stream, answer, len(body))
-        return frames
 
     def _now(self, stream: Stream, body: bytes) -> int:
         """Send what has room of a whole body; how many bytes that is."""
         at = 0
         while at < len(body):
-            size = self.fits(stream.number, len(body) - at)
-            if not size or self.session.paused:
+            size = self.fits(stream, len(body) - at)
+            if size <= 0 or self.session.is_full:
                 break
-            self.frame(stream.number, body[at:at + size] if at or size < len(body) else body, end=at + size == len(body))
+            self.frame(stream, body[at:at + size] if at or size < len(body) else body, end=at + size == len(body))
             at += size
         return at
 
-    def fits(self, number: int, size: int) -> int:
+    def fits(self, stream: Stream, size: int) -> int:
         """How much of *size* bytes the next frame may have."""
-        room = min(self.wire.local_flow_control_window(number), self.wire.max_outbound_frame_size)
-        return min(size, self.largest, room - (self.padding + 1 if self.padding else 0))
+        return min(self.wire.fits(stream, MAX_SENT_FRAME) - (self.padding + 1 if self.padding else 0), size, self.largest)
 
-    def frame(self, number: int, data: bytes, *, end: bool) -> None:
+    def frame(self, stream: Stream, data: bytes, *, end: bool) -> None:
         """One DATA frame, padded as H2Padding wants it."""
-        self.wire.send_data(number, data, end_stream=end, pad_length=random.randrange(self.padding + 1) if self.padding else None)
+        self.wire.send_data(stream, data, end=end, padding=random.randrange(self.padding + 1) if self.padding else None)
 
     async def _rest(self, stream: Stream, answer: Answer, count: int) -> None:
         """What can't be sent at once; a failure resets the stream, so that the client sees that something is missing."""
@@ -156,13 +161,14 @@ class Sender:
                     break
                 await asyncio.sleep(0)
             if not stream.gone:
-                self.wire.end_stream(stream.number)
+                self.wire.send_data(stream, b"", end=True)
         except Exception as problem:
-            if not isinstance(problem, (ProtocolError, ConnectionError)):
+            if not isinstance(problem, ConnectionError):
                 session.service.report(problem)
             if not stream.gone:
                 stream.connection.aborted = True
-                session.reset(stream.number, Reset.INTERNAL_ERROR)
+                session.wire.reset(stream.number, Reset.INTERNAL_ERROR)
+                session.forget(stream)
         finally:
             await _close(answer)
         self.finish(stream, answer, count)
@@ -171,15 +177,17 @@ class Sender:
     async def _piece(self, stream: Stream, piece: bytes) -> int:
         session, at = self.session, 0
         while at < len(piece) and not stream.gone:
-            size = self.fits(stream.number, len(piece) - at)
-            if session.paused:
-                session.drained = session.drained or session.service.loop.create_future()
-                await asyncio.shield(session.drained)
+            size = self.fits(stream, len(piece) - at)
+            if session.is_full:
+                session.flush()
+                await session.drain_output()
             elif size > 0:
-                self.frame(stream.number, piece[at:at + size], end=False)
+                self.frame(stream, piece[at:at + size], end=False)
                 at += size
             else:
                 await self._room(stream)
+        session.held -= min(at, stream.held)
+        stream.held -= min(at, stream.held)
         session.flush()
         return at
 
@@ -205,6 +213,8 @@ class Sender:
     def finish(self, stream: Stream, answer: Answer, count: int) -> None:
         """The answer is out as far as it goes: log it and go on."""
         service, request = self.session.service, answer.request
+        self.session.held -= stream.held
+        stream.held = 0
         if request.header_only and request.status == 200:
             length = request.headers_out.get("Content-Length") or ""
             count = decimal(length) if is_digits(length) else count  # as httpd counts it: the body that was not sent
