@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from whimbrel.cli.check_files import judged
-from whimbrel.cli.conf_options import MAINS, BadUse
+from whimbrel.cli.conf_options import BadUse
+from whimbrel.cli.main_files import main_file
 from whimbrel.octets import from_system
 from whimbrel.report.model import Entry, Report
 from whimbrel.upgrade.checking import Checked, Selection, check_all, pieces
@@ -33,7 +34,7 @@ def servers(conf: list[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _is_server(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in MAINS)
+    return main_file(folder) is not None
 
 
 def _below(folder: Path, levels: int) -> Iterator[Path]:

@@ -47,7 +47,7 @@ def inverted(value: Maybe) -> Maybe:
 class Modules:
     """The modules of one version while the text is read: *loaded* are identifiers in load order, each with whether it is certain."""
 
-    def __init__(self, version: str, *, known: bool) -> None:
+    def __init__(self, version: str, *, known: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.catalogue: Catalogue = catalogue(version)
         self.other: Catalogue = catalogue("2.4" if version == "2.2" else "2.2")
         self.old = version == "2.2"
@@ -55,9 +55,13 @@ class Modules:
         self._sources: dict[str, str] = {}
         self._known = known  # False for fragments: the modules stand in a file that isn't here
         self._lines = self._foreign = False
+        self._expected = frozenset() if self.old else built_in  # a line of 2.4 may load what 2.2 has built in
         for row in self.catalogue.modules:
             if row.identifier in ALWAYS or (row.static and row.kind == "mpm"):
                 self.loaded[row.identifier] = True if row.kind != "mpm" else None
+                self._sources[row.source] = row.identifier
+            elif self.old and row.identifier in built_in:
+                self.loaded[row.identifier] = True
                 self._sources[row.source] = row.identifier
 
     def load(self, identifier: str, path: str, live: Maybe) -> None:
@@ -88,7 +92,7 @@ class Modules:
             return False if gone else self._unloaded(foreign=True)
         if not self.old and row.identifier in NEEDED_24:
             return True
-        if row.identifier in OFTEN or (not self.old and self.other.module(row.identifier) is None):
+        if row.identifier in OFTEN or row.identifier in self._expected or (not self.old and self.other.module(row.identifier) is None):
             return None
         return self._unloaded(foreign=False)
 
@@ -103,12 +107,14 @@ class Modules:
 
 
 class Branches:
-    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at hand."""
+    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at hand; *built_in* are the
+    identifiers of the modules in the 2.2 binary."""
 
-    def __init__(self, defines: set[str], *, known: bool) -> None:
+    def __init__(self, defines: set[str], *, known: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.defines = defines
         self.new_defines: set[str] = set()  # Define lines, which only 2.4 has
-        self.old, self.new = Modules("2.2", known=known), Modules("2.4", known=known)
+        self.old = Modules("2.2", known=known, built_in=built_in)
+        self.new = Modules("2.4", known=known, built_in=built_in)
 
     def taken(self, container: str, args: str) -> tuple[Maybe, Maybe]:
         """Whether 2.2 and 2.4 read what *container* (``<ifmodule``) with *args* holds; any other section is (True, True)."""

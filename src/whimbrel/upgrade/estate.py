@@ -144,6 +144,15 @@ class Unread:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """The modules that the 2.2 binary has compiled in, and how that is known; *assumed*: nothing in the input shows it."""
+
+    modules: frozenset[str] = frozenset()
+    origin: str = ""
+    assumed: bool = False
+
+
 Again = Callable[[Mapping[str, bytes], "Estate"], "Estate"]
 Step = Callable[[str, int, int], None]
 """Told what is being worked out, how much of it is done and how much there is."""
@@ -162,7 +171,7 @@ class Estate:
 
     *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
     .htaccess files and fragments are in their `SourceFile`.  *context* is what the input is: a whole server (maybe with further fragments), a
-    fragment whose surroundings are unknown, or .htaccess files alone.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
+    fragment whose surroundings are unknown, or .htaccess files alone.  *built_in* are the modules in the 2.2 binary.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
     loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
     and no section; each of them is in *unread* too.  *step* is told how far long work has come.  *memo* holds what several rules need and one
     has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
@@ -171,6 +180,7 @@ class Estate:
     def __init__(self, wishes: Wishes, root: str = "") -> None:
         self.wishes, self.root = wishes, root
         self.context = InputContext.SERVER
+        self.built_in = BuiltIn()
         self.files: dict[str, SourceFile] = {}
         self.statements: list[Statement] = []
         self.modules: list[str] = []

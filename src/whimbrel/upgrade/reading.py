@@ -23,7 +23,7 @@ from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Broken, Directive, Document, Node, Section, parse
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.branches import Branches, Maybe, both
-from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement, Unread
+from whimbrel.upgrade.estate import BuiltIn, Estate, Role, SourceFile, Statement, Unread
 from whimbrel.upgrade.model import InputContext, Wishes
 
 TEMPLATE: Final = re.compile(r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@")
@@ -41,12 +41,14 @@ class Sources:
     """What is to be read: a configuration by httpd's own options, or files without one.
 
     *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the configuration.  *moved*: where the
-    text names another ServerRoot than *options*, that of *options* is a copy of it, and files outside of it are left alone.
+    text names another ServerRoot than *options*, that of *options* is a copy of it, and files outside of it are left alone.  *built_in* are the source
+    files of the modules in the 2.2 binary where somebody has listed them.
     """
 
     options: LoadOptions | None = None
     fragments: tuple[str, ...] = ()
     moved: bool = False
+    built_in: frozenset[str] | None = None
 
     @property
     def context(self) -> InputContext:
@@ -77,15 +79,21 @@ def real(path: str) -> str:
     return text(os.path.realpath(raw(path)))
 
 
-def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Overlay | None = None, progress: Progress | None = None) -> Estate:
-    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises on what it finds."""
+def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Overlay | None = None, progress: Progress | None = None,
+                built_in: BuiltIn | None = None) -> Estate:
+    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises on what it finds.
+
+    *built_in* is what an earlier reading of the same sources found out about the 2.2 binary.
+    """
     from whimbrel.upgrade.htaccess import htaccess_files  # it needs the statements
 
     if isinstance(sources, LoadOptions):
         sources = Sources(options=sources)
-    reading = Reading(sources, wishes, overlay or Overlay(), progress or _silent)
+    reading = Reading(sources, wishes, overlay or Overlay(), progress or _silent, built_in or BuiltIn())
     with deep_recursion():
         reading.configuration()
+        if built_in is None and sources.options is not None:
+            reading = _with_built_in_modules(reading, sources)
         if sources.options is not None:
             for path, folder in htaccess_files(reading.estate, reading.progress, reading.place):
                 reading.alone(path, Role.HTACCESS, folder)
@@ -98,13 +106,27 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
     def again(files: Mapping[str, bytes], known: Estate) -> Estate:
         contents = {real(path): data for path, data in files.items()}
         parsed = {real(path): file.document for path, file in known.files.items()}
-        found = read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress)
+        found = read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress, built_in=estate.built_in)
         found.memo["told"] = known.memo.get("told", {})
         found.step = known.step
         return found
 
     estate.again = again
     return estate
+
+
+def _with_built_in_modules(reading: Reading, sources: Sources) -> Reading:
+    """The reading that knows the modules in the 2.2 binary, which decide about branches: the configuration is read again where there are any."""
+    from whimbrel.upgrade.built_in_modules import built_in_modules  # it needs the statements
+
+    found = built_in_modules(reading.estate, sources.built_in)
+    if not found.modules:
+        reading.estate.built_in = found
+        return reading
+    parsed = {**reading.overlay.parsed, **{real(path): file.document for path, file in reading.estate.files.items()}}
+    reading = Reading(sources, reading.estate.wishes, Overlay(reading.overlay.contents, parsed), reading.progress, found)
+    reading.configuration()
+    return reading
 
 
 def is_htaccess(path: str) -> bool:
@@ -122,14 +144,14 @@ class Reading:
     for each inclusion.
     """
 
-    def __init__(self, sources: Sources, wishes: Wishes, overlay: Overlay, progress: Progress) -> None:
+    def __init__(self, sources: Sources, wishes: Wishes, overlay: Overlay, progress: Progress, built_in: BuiltIn) -> None:
         options = sources.options
         self.options, self.overlay, self.progress, self.moved = options, overlay, progress, sources.moved
         self.root = options.server_root if options is not None else ""
         self.estate = Estate(wishes, self.root)
-        self.estate.context = sources.context
+        self.estate.context, self.estate.built_in = sources.context, built_in
         self.estate.defines = set(options.defines) if options is not None else set()
-        self.branches = Branches(self.estate.defines, known=options is not None)
+        self.branches = Branches(self.estate.defines, known=options is not None, built_in=built_in.modules)
         self.stack: list[str] = []
         self.old_root = ""
         self._files: dict[str, SourceFile] = {}
