@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.conf_options import After, BadUse, Before, Conf, Defines, Envvars, File, Root, sources
+from whimbrel.cli.conf_options import After, BadUse, Before, BuiltIn, Conf, Defines, Envvars, File, Root, Target, Whole, release, sources
 from whimbrel.octets import raw
 
 if TYPE_CHECKING:
     from whimbrel.report.model import Report
     from whimbrel.upgrade.checking import Selection
+    from whimbrel.upgrade.model import Wishes
     from whimbrel.upgrade.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -57,7 +58,7 @@ Numbers = Annotated[str, typer.Option(metavar="C17,...", help="Numbers of rules.
 @app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
 def check(
     conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None, defines: Defines = None,
-    envvars: Envvars = None,
+    envvars: Envvars = None, whole: Whole = False, built_in: BuiltIn = None, target: Target = "2.4",
     shape: Annotated[Format, typer.Option("--format", help="How the findings are shown.")] = Format.text,
     select: Numbers = "", ignore: Numbers = "",
     baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Findings to leave out: those of an earlier --write-baseline.")] = None,
@@ -73,6 +74,8 @@ def check(
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines
     from whimbrel.upgrade.checking import UnknownRule, selection
+    from whimbrel.upgrade.model import Wishes
+    from whimbrel.upgrade.passes import RuleError
 
     extra = {"config_nice": config_nice, "modules": modules, "htpasswd": htpasswd, "davlock": davlock}
     try:
@@ -81,13 +84,13 @@ def check(
         given = {name: path for name, path in extra.items() if path is not None}
         report = check_sources.of_files(given)
         if conf or root is not None or file is not None or not given:
-            parts = _parts(conf or [], lambda paths: sources(paths, root, file, before or [], after or [], defines or [], envvars))
-            report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1))
+            parts = _parts(conf or [], lambda paths: sources(paths, root, file, before or [], after or [], defines or [], envvars, whole, built_in), whole)
+            report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1, Wishes(target=release(target))))
         if write_baseline is not None:
             baselines.save(report, write_baseline)
         if known is not None:
             baselines.apply(report, known)
-    except (BadUse, UnknownRule, baselines.BadBaseline, OSError) as problem:
+    except (BadUse, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, _bytes(f"{problem}\n"))
         raise typer.Exit(USELESS) from None
     _show(report, shape, color)
@@ -96,21 +99,21 @@ def check(
     raise typer.Exit(FINDINGS if report.findings and write_baseline is None else FINE)
 
 
-def _parts(conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]]) -> list[tuple[Sources, str]]:
-    """What is to be read, with the folder each belongs to: every server's folder or main file is one, loose files are together."""
+def _parts(conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool) -> list[tuple[Sources, str]]:
+    """What is to be read, with the directory each belongs to: every server's directory or main file is one, loose files are together."""
     from whimbrel.cli.check_sources import servers
 
-    whole, loose = servers(conf)
+    whole, loose = ([], conf) if one_server else servers(conf)
     found = [read([path]) for path in whole]
     return [*found, read(loose)] if loose or not whole else found
 
 
-def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int) -> Report:
+def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, wishes: Wishes) -> Report:
     from whimbrel.cli.check_sources import run
     from whimbrel.cli.progress import Bar
 
     with Bar() as bar:
-        return run(parts, wanted, jobs, bar.look, bar.step)
+        return run(parts, wanted, jobs, bar.look, bar.step, wishes)
 
 
 def _show(report: Report, shape: Format, color: Color) -> None:

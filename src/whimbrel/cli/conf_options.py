@@ -30,10 +30,24 @@ Whole = Annotated[bool, typer.Option("--whole", help="Take the file or directory
                                      "Example: --whole main.conf")]
 BuiltIn = Annotated[Path | None, typer.Option(metavar="FILE", help="Read the modules that the 2.2 server has compiled in from FILE, the output of "
                                               "`httpd -l`. Default: found out. Example: --built-in modules.txt")]
+Target = Annotated[str, typer.Option(metavar="2.4.N", help="Write for this release of 2.4 and leave out what it does not know. Default: 2.4, the "
+                                     "newest. Example: --target 2.4.58")]
 Conf = Annotated[list[Path] | None, typer.Argument(metavar="[CONF|FOLDER]...", help="Configurations, fragments, .htaccess files, folders.")]
+
+
 
 class BadUse(Exception):
     """A command line that names nothing that can be read."""
+
+
+def release(target: str) -> int:
+    """The N of 2.4.N, the newest for 2.4; raises BadUse."""
+    from whimbrel.upgrade.model import NEWEST
+
+    found = re.fullmatch(r"2\.4(?:\.(\d+))?", target)
+    if found is None:
+        raise BadUse(f"--target {target}: not a release of 2.4, such as 2.4.58")
+    return int(found[1]) if found[1] else NEWEST
 
 
 def sources(conf: list[Path], root: Path | None, file: Path | None, before: list[str], after: list[str], defines: list[str], envvars: Path | None,

@@ -25,6 +25,11 @@ class Role(Enum):
     HTACCESS = ".htaccess"
     FRAGMENT = "a file that was given alone: its context is unknown"
 
+    @property
+    def is_alone(self) -> bool:
+        """Return True for a file whose surroundings are unknown."""
+        return self is Role.FRAGMENT
+
 
 @dataclass(slots=True, eq=False)
 class SourceFile:
@@ -152,6 +157,11 @@ class BuiltIn:
     origin: str = ""
     assumed: bool = False
 
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        return f"{self.origin} (assumed; --built-in FILE names the output of `httpd -l`)" if self.assumed else self.origin
+
 
 Again = Callable[[Mapping[str, bytes], "Estate"], "Estate"]
 Step = Callable[[str, int, int], None]
@@ -187,6 +197,7 @@ class Estate:
         self.new_modules: list[str] = []
         self.defines: set[str] = set()
         self.unread: list[Unread] = []
+        self.include_patterns: list[str] = []
         self.broken: list[tuple[SourceFile, Broken]] = []
         self.memo: dict[str, object] = {}
         self.again: Again = _unreadable

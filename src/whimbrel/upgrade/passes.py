@@ -13,8 +13,9 @@ from typing import Final
 
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field, replace
-from whimbrel.syntax.edits import Group, apply
+from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.choice import Choice, by_hand, fits_itself, settled
+from whimbrel.upgrade.difference import added_lines
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.ignoring import ignored
 from whimbrel.upgrade.lines import Step, Trace
@@ -134,8 +135,14 @@ class _Upgrade:
                 self.declined.add(key)
                 left.append(by_hand(original, "you declined the change"))
             elif choice.offer(decided.edits):
-                chosen.append(replace(original, edits=decided.edits))
+                chosen.append(replace(original, edits=decided.edits, new=self._new(decided)))
         return chosen, choice
+
+    def _new(self, finding: Finding) -> tuple[str, ...]:
+        by_file: dict[str, list[Edit]] = {}
+        for one in dict.fromkeys(finding.edits):
+            by_file.setdefault(one.path, []).append(one.edit)
+        return tuple(line for path, edits in by_file.items() for line in added_lines(self.now.files[path].document.bytes, edits))
 
     def _make(self, chosen: list[Finding], choice: Choice) -> None:
         """Make the edits and read the estate again."""

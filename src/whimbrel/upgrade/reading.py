@@ -129,6 +129,22 @@ def _with_built_in_modules(reading: Reading, sources: Sources) -> Reading:
     return reading
 
 
+UNKNOWN: Final = "modules, other files and the sections around it are unknown (-f MAIN or --whole reads a whole server)"
+
+
+def described(estate: Estate) -> tuple[str, ...]:
+    """What the input was taken for, in lines of text."""
+    first, count = next(iter(estate.files), ""), len(estate.files)
+    more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
+    if estate.context is not InputContext.SERVER:
+        return (f"input: {estate.context.value}: {first}{more}; {UNKNOWN}",)
+    alone = [file for file in estate.files.values() if file.role is Role.FRAGMENT]
+    lines = [f"input: {estate.context.value}: {first}{more}", f"modules in the 2.2 binary: {estate.built_in.text}"]
+    if alone:
+        lines.append(f"input: {InputContext.FRAGMENT.value}: {alone[0].path}{f' and {len(alone) - 1} more' if len(alone) > 1 else ''}; no Include reads it")
+    return tuple(lines)
+
+
 def is_htaccess(path: str) -> bool:
     return path.rpartition("/")[2].lstrip("._-").lower().startswith("htaccess")
 
@@ -337,6 +353,7 @@ class Reading:
         if not path:
             self._unread(line.place, f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}")
             return
+        self.estate.include_patterns.append(path)
         included = []
         try:
             for file in self._named(path, optional, has_wildcards(path)):
