@@ -26,6 +26,8 @@ NEEDED_24: Final = frozenset({"authz_core_module"})
 """What every 2.4 that carries a configuration of 2.2 has in the end."""
 
 
+RENAMED: Final = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}
+"""Modules of 2.2 that have another name in 2.4, under which the upgraded text asks for them."""
 MPMS: Final = frozenset({
     "prefork.c", "worker.c", "event.c", "mpm_winnt.c", "mpm_netware.c", "mpmt_os2.c", "beos.c",
     "mpm_prefork_module", "mpm_worker_module", "mpm_event_module", "mpm_winnt_module", "mpm_netware_module",
@@ -81,6 +83,7 @@ class Modules:
 
     def has(self, name: str) -> Maybe:
         """<IfModule name>: by source file or identifier."""
+        name = name if self.old else RENAMED.get(name, name)
         identifier = self._sources.get(name, name)
         if identifier in self.loaded:
             return self.loaded[identifier]

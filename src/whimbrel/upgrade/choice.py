@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.errors import Place
 from whimbrel.records import replace
 from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.model import FileEdit, Finding, Safety
 
+if TYPE_CHECKING:
+    from whimbrel.upgrade.estate import Estate
+
 Key = tuple[int, int]
+_VARIABLE: Final = re.compile(rb"\$\{\w+\}")
 
 
 class Choice:
@@ -89,6 +95,26 @@ def _settled(finding: Finding, known: set[str], ways: dict[Place | None, set[fro
     if len({frozenset(edits) for edits in ways.values()}) > 1:
         return by_hand(finding, "the file is included more than once, and each inclusion needs another change")
     return finding
+
+
+def lost_variable(finding: Finding, estate: Estate) -> str:
+    """A ``${NAME}`` that the edits would replace by what it stands for at present; "" for none.  Lines may go with their variables."""
+    for path, group in _by_file(finding.edits).items():
+        data = estate.files[path].document.bytes
+        before = _VARIABLE.findall(b"\n".join(data[edit.start:edit.end] for edit in group))
+        after = b"\n".join(edit.text for edit in group)
+        if before and after.strip():
+            lost = next((name for name in before if name not in after), b"")
+            if lost:
+                return lost.decode("latin-1")
+    return ""
+
+
+def _by_file(edits: Iterable[FileEdit]) -> dict[str, list[Edit]]:
+    found: dict[str, list[Edit]] = {}
+    for one in edits:
+        found.setdefault(one.path, []).append(one.edit)
+    return found
 
 
 def by_hand(finding: Finding, why: str) -> Finding:

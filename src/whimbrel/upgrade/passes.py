@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field, replace
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.choice import Choice, by_hand, fits_itself, settled
+from whimbrel.upgrade.choice import Choice, by_hand, fits_itself, lost_variable, settled
 from whimbrel.upgrade.difference import added_lines
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.ignoring import ignored
@@ -127,8 +127,9 @@ class _Upgrade:
         for wish in wishes:
             original = self._original(wish)
             key = (original.rule, original.place, original.message)
-            if not fits_itself(dict.fromkeys(wish.edits)):
-                left.append(by_hand(original, "its edits contradict each other"))
+            lost = lost_variable(wish, self.now)
+            if lost or not fits_itself(dict.fromkeys(wish.edits)):
+                left.append(by_hand(original, f"the text would lose {lost}" if lost else "its edits contradict each other"))
                 continue
             decided = None if key in self.declined else self.decide(wish, self.now)
             if decided is None:
