@@ -51,7 +51,8 @@ def _colored(line: bytes) -> bytes:
 def summary(result: Result, folder: str, done: bool, to: TextIO) -> None:
     """What the input was taken for, each finding that needs review (equal ones once), the decisions to take, the other changes by rule."""
     lines = list(inputs(result.estate))
-    lines += [line for group in groups(entry_of(finding, folder) for finding in result.needs_review) for line in _described(group)]
+    entries = [entry_of(finding, folder) for finding in result.findings if finding.needs_review or finding.decision]
+    lines += [line for group in groups(entries) for line in _described(group)]
     applied = [finding for finding in result.findings if finding.edits]
     counts = Counter(finding.rule for finding in applied)
     if counts:
@@ -86,10 +87,12 @@ def _described(group: list[Entry]) -> Iterator[str]:
     """One finding, or several that differ by their place alone."""
     entry = group[0]
     place = f"{entry.path}:{entry.line}: {entry.rule}" if len(group) == 1 else f"{entry.rule} in {len(group)} places"
-    what = "needs review" if entry.review else "note"
+    what = "needs review" if entry.review else "decision to take" if entry.decision else "note"
     yield f"{place}: {what}{' (changed)' if entry.mended else ''}: {entry.message} [{entry.risk.value}]"
     if entry.remedy:
         yield f"    remedy: {entry.remedy}"
+    if entry.decision:
+        yield f"    decide: {entry.decision}"
     yield from (f"    {line}" for line in new_lines(entry))
     if len(group) > 1:
         yield from (f"    {line}" for line in places(group))
@@ -115,7 +118,7 @@ def _as_json(finding: Finding, folder: str) -> dict[str, Any]:
     return {
         "rule": finding.rule, "file": shown_path(finding.place.path, folder), "line": finding.place.line, "included_from": str(via) if via else None,
         "message": finding.message, "remedy": finding.remedy, "risk": finding.risk.value, "safety": finding.safety.name.lower(),
-        "applied": bool(finding.edits), "needs_review": finding.needs_review, "evidence": finding.evidence, "new": list(finding.new),
+        "applied": bool(finding.edits), "needs_review": finding.needs_review, "evidence": finding.evidence, "new": list(finding.new), "decision": finding.decision,
     }
 
 

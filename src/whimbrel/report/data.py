@@ -29,7 +29,7 @@ def _as_json(entry: Entry) -> dict[str, Any]:
     return {
         "rule": entry.rule, "file": entry.path, "line": entry.line, "included_from": entry.via or None, "message": entry.message,
         "remedy": entry.remedy, "risk": entry.risk.value, "note": entry.note, "needs_review": entry.review, "mended": entry.mended,
-        "evidence": entry.evidence, "text": entry.text, "new": list(entry.new),
+        "evidence": entry.evidence, "text": entry.text, "new": list(entry.new), "decision": entry.decision,
     }
 
 

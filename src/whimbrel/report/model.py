@@ -34,6 +34,7 @@ class Entry:
     evidence: str = ""
     text: str = ""
     new: tuple[str, ...] = ()
+    decision: str = ""
 
     @property
     def note(self) -> bool:
@@ -117,6 +118,9 @@ def summary(report: Report) -> list[str]:
     changed = sum(entry.mended and entry.review for entry in report.entries)
     if changed:
         lines.append(f"  whimbrel upgrade changes {changed} more, which need review")
+    decisions = sum(bool(entry.decision) for entry in report.entries)
+    if decisions:
+        lines.append(f"  {counted(decisions, 'decision')} to take")
     if report.unread:
         lines.append(f"  {counted(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there")
     if report.known:
@@ -128,7 +132,7 @@ def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
     """The entries that differ by their place alone, together; by risk, then in the order of *entries*."""
     found: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries:
-        found.setdefault((entry.rule, entry.message, entry.remedy, entry.risk, entry.mark, entry.evidence, entry.new), []).append(entry)
+        found.setdefault((entry.rule, entry.message, entry.remedy, entry.risk, entry.mark, entry.evidence, entry.new, entry.decision), []).append(entry)
     return sorted(found.values(), key=lambda group: group[0].risk.rank)
 
 

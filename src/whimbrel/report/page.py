@@ -53,6 +53,7 @@ def _row(report: Report, entry: Entry) -> Iterator[str]:
     marks = f"<br>{entry.mark}" if entry.mark else ""
     yield f'<td class="risk {CLASSES[entry.risk]}">{entry.risk.value}{marks}</td><td>{escape(entry.message)}'
     yield f'<div class="remedy">{escape(entry.remedy)}</div>' if entry.remedy else ""
+    yield f'<div class="remedy">decide: {escape(entry.decision)}</div>' if entry.decision else ""
     yield f"<pre>{escape(entry.text)}</pre>" if entry.text else ""
     yield f"<pre>{escape(chr(10).join(new_lines(entry)))}</pre>" if entry.new else ""
     yield f"<pre>{escape(entry.evidence)}</pre>" if entry.evidence else ""

@@ -26,6 +26,8 @@ def entry_lines(group: list[Entry], colored: bool = False) -> Iterator[str]:
     yield f"{where} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
     if entry.remedy:
         yield f"    remedy: {entry.remedy}"
+    if entry.decision:
+        yield f"    decide: {entry.decision}"
     yield from (f"    {line}" for line in new_lines(entry))
     if len(group) > 1:
         yield from (f"    {line}" for line in places(group))

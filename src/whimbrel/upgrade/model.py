@@ -63,7 +63,7 @@ class Finding:
 
     *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led there); *message* says what changes,
     *remedy* what to do; both are one sentence in plain text.  *edits* mend it, all or none.  *evidence* is further text for people: a counterexample,
-    the recorded answers; *new* are the lines that applied edits have written.  *safety* is MANUAL exactly where there are no edits or where none may be applied unseen.
+    the recorded answers; *new* are the lines that applied edits have written; *decision* is a decision for people that the same answers leave open.  *safety* is MANUAL exactly where there are no edits or where none may be applied unseen.
     """
 
     rule: str
@@ -75,6 +75,7 @@ class Finding:
     edits: tuple[FileEdit, ...] = ()
     evidence: str = ""
     new: tuple[str, ...] = ()
+    decision: str = ""
 
     @property
     def needs_review(self) -> bool:

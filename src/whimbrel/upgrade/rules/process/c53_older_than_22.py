@@ -16,7 +16,7 @@ DIRECTIVES: Final = {
     "ldaptrustedcatype": "LDAPTrustedGlobalCert", "cachesize": "htcacheclean", "cachegcinterval": "htcacheclean", "cachegcclean": "htcacheclean",
     "cachegcdaily": "htcacheclean", "cachegcmemusage": "htcacheclean", "cachegcunused": "htcacheclean", "cacheexpirycheck": "",
     "cachetimemargin": "", "cacheforcecompletion": "", "cacheon": "CacheEnable", "maxthreadsperchild": "", "numservers": "StartServers",
-    "assignuserid": "", "childperuserid": "", "ssllog": "ErrorLog", "sslloglevel": "LogLevel", "agentlog": "CustomLog", "refererlog": "CustomLog",
+    "childperuserid": "", "ssllog": "ErrorLog", "sslloglevel": "LogLevel", "agentlog": "CustomLog", "refererlog": "CustomLog",
     "refererignore": "CustomLog", "port": "Listen", "bindaddress": "Listen", "servertype": "", "clearmodulelist": "", "addmodule": "",
     "resourceconfig": "Include", "accessconfig": "Include",
 }
