@@ -36,7 +36,7 @@ class SourceFile:
     """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise).
 
     *statements* are those outside of any section; of a file that is included twice they are there for each inclusion.  *template*: it holds marks of
-    a template, so that words may be anything.  *ignored* are, once asked for, the lines that comments exempt from rules.
+    a template, so that words may be anything.  *foreign*: it is no configuration, and has no statements.  *ignored* are, once asked for, the lines that comments exempt from rules.
     """
 
     path: str
@@ -44,6 +44,7 @@ class SourceFile:
     role: Role = Role.MAIN
     folder: str = ""
     template: bool = False
+    foreign: bool = False
     ignored: dict[int, frozenset[str]] | None = None
     statements: list[Statement] = field(default_factory=list, repr=False)
     _newline: bytes = field(default=b"", repr=False)

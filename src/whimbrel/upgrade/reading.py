@@ -24,6 +24,7 @@ from whimbrel.syntax.tree import Broken, Directive, Document, Node, Section, par
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.branches import Branches, Maybe, both
 from whimbrel.upgrade.estate import BuiltIn, Estate, Role, SourceFile, Statement, Unread
+from whimbrel.upgrade.foreign_text import is_foreign
 from whimbrel.upgrade.model import InputContext, Wishes
 
 TEMPLATE: Final = re.compile(r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@")
@@ -216,6 +217,8 @@ class Reading:
         except OSError as problem:
             self._unread(via or Place(path, 0), f"{path} can't be read: {error_text(problem)}")
             return []
+        if file.foreign:
+            return []
         self.stack.append(key)
         found = self._block(file.document.children, file, parent, via, live)
         self.stack.pop()
@@ -239,6 +242,9 @@ class Reading:
             many = data.count(b"\0")
             self._unread(Place(file.path, number), f"a NUL byte ({many} in this file): httpd doesn't see what follows it in its line")
         marks = _template_lines(data)
+        if not marks and file.role is not Role.MAIN and is_foreign(file.document):
+            file.foreign = True
+            self._unread(Place(file.path, 1), "this text is no configuration of httpd: hardly a line begins with a directive")
         if marks:
             file.template = True
             self._unread(Place(file.path, marks[0]), f"marks of a template in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the first: "
