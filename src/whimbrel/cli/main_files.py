@@ -15,7 +15,8 @@ from whimbrel.records import dataclass
 
 MAINS: Final = ("conf/httpd.conf", "apache2.conf", "httpd.conf", "conf/apache2.conf")
 """Main files below a server root, in the order of preference."""
-NAMES: Final = frozenset({"httpd.conf", "apache2.conf", "httpd2.conf", "apache.conf"})
+NAMES: Final = frozenset({"httpd.conf", "httpd2.conf"})
+"""Names of main files; Debian's apache2.conf is known by its Include of mods-enabled."""
 SERVER_LINES: Final = re.compile(rb"^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]", re.IGNORECASE | re.MULTILINE)
 SERVER_ROOT: Final = re.compile(rb"^[ \t]*serverroot[ \t]+(\"[^\"\r\n]*\"|[^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 INCLUDED_MODULES: Final = re.compile(rb"^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/", re.IGNORECASE | re.MULTILINE)
@@ -61,6 +62,6 @@ def _root(file: Path, data: bytes) -> Path:
 def _is_whole(file: Path, data: bytes, root: Path) -> bool:
     if "htaccess" in file.name:
         return False
-    if INCLUDED_MODULES.search(data) and not (root / "mods-enabled").is_dir():
-        return False  # Debian's main file without its modules
+    if INCLUDED_MODULES.search(data):
+        return (root / "mods-enabled").is_dir()  # Debian's main file says nothing without its modules
     return SERVER_ROOT.search(data) is not None or (file.name.lower() in NAMES and SERVER_LINES.search(data) is not None)
