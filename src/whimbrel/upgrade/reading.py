@@ -27,7 +27,12 @@ from whimbrel.upgrade.estate import BuiltIn, Estate, Role, SourceFile, Statement
 from whimbrel.upgrade.foreign_text import is_foreign
 from whimbrel.upgrade.model import InputContext, Wishes
 
-TEMPLATE: Final = re.compile(r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@")
+DEBIAN_ROOT: Final = "/etc/apache2"
+"""The ServerRoot of Debian's apache2, whose main file names none."""
+TEMPLATE: Final = re.compile(
+    r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@"
+    r"|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\[%|\$\{[\w:]*::")
+"""Marks of Jinja, ERB, Puppet, Ansible, and of programs that replace words such as @NAME@, %name%, __NAME__ and {NAME}."""
 _TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
 """Sections in another language."""
@@ -73,6 +78,11 @@ class Overlay:
         if tree is not None and (data is None or data == tree.bytes):
             return tree
         return parse(read_regular(path) if data is None else data, V22_LINES)
+
+
+def is_windows_path(path: str) -> bool:
+    """Return True if *path* begins with a drive letter."""
+    return path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
 
 
 def real(path: str) -> str:
@@ -184,6 +194,8 @@ class Reading:
             return
         self._command_line(self.options.before)
         path = root_relative(self.root, self.options.file)
+        if self.moved and path.endswith("/apache2.conf"):
+            self.old_root = DEBIAN_ROOT
         self.estate.statements += self._file(path, Role.MAIN, None, None, (True, True))
         self._command_line(self.options.after)
 
@@ -336,7 +348,7 @@ class Reading:
         if line.in_22 is False or not path:
             return
         if self.moved:
-            self.old_root = path.rstrip("/")
+            self.old_root = path.rstrip("/\\")
         elif is_directory(root_relative("/", path)):
             self.root = self.estate.root = root_relative("/", path)
         elif self.options is not None:
@@ -354,8 +366,11 @@ class Reading:
         if not self.root and argument[:1] != "/":
             self._unread(line.place, f"{line.node.name} {argument}: without a server root its files can't be found")
             return
+        if self.options is None:
+            self._unread(line.place, f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read")
+            return
         optional = line.name == "includeoptional"
-        path = self.place(root_relative(self.root, argument))
+        path = self.place(argument if is_windows_path(argument) else root_relative(self.root, argument))
         if not path:
             self._unread(line.place, f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}")
             return
@@ -381,6 +396,10 @@ class Reading:
 
         A folder that stands for a ServerRoot elsewhere is a copy: it has its own files, and this machine's have nothing to do with it.
         """
+        if is_windows_path(path):
+            path, old_root = path.replace("\\", "/"), self.old_root.replace("\\", "/")
+            inside = old_root and f"{path}/".lower().startswith(f"{old_root}/".lower())
+            return self.root + path[len(old_root):] if inside else ""
         if not self.moved or self.old_root in ("", self.root):
             return path
         if f"{path}/".startswith(f"{self.old_root}/"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule
 
 STOPS: Final = frozenset({"mutex", "user", "group", "listen", "documentroot", "keepalive", "loglevel"})
 """Directives with which 2.4 does not start where the name of a variable stands in the place of its value."""
@@ -18,8 +18,8 @@ def check(estate: Estate) -> Iterator[Finding]:
     """The first use of each variable that is not set, where others are: then what sets them is at hand."""
     seen: set[str] = set()
     defined = {line.words()[0] for line in estate.named("define", dead=True) if line.words()}
-    known = bool(defined) or _environment(estate)
-    if not known:
+    environment = _environment(estate)
+    if (not defined and not environment) or estate.context is not InputContext.SERVER:
         yield from _mutexes(estate)
         return
     for line in estate.everything():
@@ -28,7 +28,7 @@ def check(estate: Estate) -> Iterator[Finding]:
         for name in NAME.findall(line.args):
             if name not in seen and name not in defined:
                 seen.add(name)
-                stops = line.name in STOPS
+                stops = line.name == "mutex" or (environment and line.name in STOPS)
                 yield Finding("X16", line.place, f"${{{name}}} is not set: 2.4 warns (AH00111) and takes the text as it stands"
                               + f"; {line.node.name} stops the start then" * stops,
                               f"set {name} in envvars, or with Define", Risk.BREAKS if stops else Risk.COSMETIC)

@@ -7,13 +7,12 @@ from typing import Final
 
 from whimbrel.catalogue import catalogue
 from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import THIRD_PARTY_22, is_new
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
 
-OWN: Final = frozenset({
-    "macro_module", "proxy_html_module", "xml2enc_module", "lua_module", "sed_module", "proxy_fcgi_module", "auth_form_module",
-})
+OWN: Final = THIRD_PARTY_22 - {"remoteip_module"}
 """Modules that came from elsewhere in 2.2 and that 2.4 brings itself."""
 SUCCEEDED: Final = frozenset({
     "bw_module", "bwshare_module", "auth_token_module", "auth_mysql_module", "mysql_auth_module", "auth_pgsql_module", "scgi_module",
@@ -34,7 +33,7 @@ def check(estate: Estate) -> Iterator[Finding]:
     for line in estate.named("loadmodule"):
         name = "".join(line.words()[:1])
         found = fate(name) if name in SUCCEEDED else None
-        if name in OWN:
+        if name in OWN and not is_new(estate):
             yield Finding("X24", line.place, f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
                           "leave out the file that was built for 2.2", Risk.COSMETIC)
         elif found is not None and old.module(name) is None:
