@@ -184,7 +184,7 @@ class Estate:
     .htaccess files and fragments are in their `SourceFile`.  *context* is what the input is: a whole server (maybe with further fragments), a
     fragment whose surroundings are unknown, or .htaccess files alone.  *built_in* are the modules in the 2.2 binary.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
     loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
-    and no section; each of them is in *unread* too.  *step* is told how far long work has come.  *memo* holds what several rules need and one
+    and no section; each of them is in *unread* too.  *is_partial*: files that an Include names were not read.  *step* is told how far long work has come.  *memo* holds what several rules need and one
     has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
     """
 
@@ -199,6 +199,7 @@ class Estate:
         self.defines: set[str] = set()
         self.unread: list[Unread] = []
         self.include_patterns: list[str] = []
+        self.is_partial = False
         self.broken: list[tuple[SourceFile, Broken]] = []
         self.memo: dict[str, object] = {}
         self.again: Again = _unreadable

@@ -227,7 +227,7 @@ class Reading:
         try:
             file = self._files.get(key) or self._opened(key, path, role, folder)
         except OSError as problem:
-            self._unread(via or Place(path, 0), f"{path} can't be read: {error_text(problem)}")
+            self._unread(via or Place(path, 0), f"{path} can't be read: {error_text(problem)}", includes=True)
             return []
         if file.foreign:
             return []
@@ -262,8 +262,9 @@ class Reading:
             self._unread(Place(file.path, marks[0]), f"marks of a template in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the first: "
                          "what will stand there is unknown")
 
-    def _unread(self, place: Place, reason: str) -> None:
+    def _unread(self, place: Place, reason: str, *, includes: bool = False) -> None:
         self.estate.unread.append(Unread(place, reason))
+        self.estate.is_partial = self.estate.is_partial or includes
 
     # statements ----------------------------------------------------------------------------------
     def _block(self, nodes: list[Node], file: SourceFile, parent: Statement | None, via: Place | None, live: tuple[Maybe, Maybe],
@@ -364,15 +365,17 @@ class Reading:
         if not argument or (line.file.template and TEMPLATE.search(argument)):
             return
         if not self.root and argument[:1] != "/":
-            self._unread(line.place, f"{line.node.name} {argument}: without a server root its files can't be found")
+            self._unread(line.place, f"{line.node.name} {argument}: without a server root its files can't be found", includes=True)
             return
         if self.options is None:
-            self._unread(line.place, f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read")
+            self._unread(line.place, f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read",
+                         includes=True)
             return
         optional = line.name == "includeoptional"
         path = self.place(argument if is_windows_path(argument) else root_relative(self.root, argument))
         if not path:
-            self._unread(line.place, f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}")
+            self._unread(line.place, f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}",
+                         includes=True)
             return
         self.estate.include_patterns.append(path)
         included = []
@@ -383,7 +386,7 @@ class Reading:
                     continue
                 line.children += self._file(file, line.file.role, line, line.place, (line.in_22, line.in_24))
         except ConfigError as problem:
-            self._unread(line.place, problem.reason)
+            self._unread(line.place, problem.reason, includes=True)
         line.included = tuple(included)
 
     def _named(self, path: str, optional: bool, wild: bool) -> Iterator[str]:
