@@ -100,7 +100,9 @@ def check(
 
 
 def _parts(conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool) -> list[tuple[Sources, str]]:
-    """What is to be read, with the directory each belongs to: every server's directory or main file is one, loose files are together."""
+    """What is to be read, with the directory each belongs to: every server's directory or main file is one,
+    loose files are together.
+    """
     from whimbrel.cli.check_sources import servers
 
     whole, loose = ([], conf) if one_server else servers(conf)

@@ -1,7 +1,7 @@
 """Which file is the main file of a whole server, and which directory its ServerRoot stands for.
 
-A file is a whole server if it has a ServerRoot line, or the name of a main file and a line that only the server level takes.  Every other file is a
-fragment: its modules and the sections around it are unknown.
+A file is a whole server if it has a ServerRoot line, or the name of a main file and a line that only the
+server level takes.  Every other file is a fragment: its modules and the sections around it are unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class MainFile:
 
 
 def main_file(path: Path, *, whole: bool = False) -> MainFile | None:
-    """The main file that *path* is or holds; None for a fragment.  *whole* takes any file for a whole server."""
+    """The main file that *path* is or holds; None for a fragment.  *whole* takes any file for a whole
+    server.
+    """
     if path.is_dir():
         own = ("httpd.conf", "apache2.conf") if path.name == "conf" else ()
         files = [path / name for name in (*own, *MAINS) if (path / name).is_file()]
@@ -46,12 +48,16 @@ def main_file(path: Path, *, whole: bool = False) -> MainFile | None:
 
 
 def directory_of(file: Path) -> Path:
-    """The server root of a main file by its position: its directory, or the one above a directory called conf."""
+    """The server root of a main file by its position: its directory, or the one above a directory called
+    conf.
+    """
     return file.parent.parent if file.parent.name == "conf" else file.parent
 
 
 def _root(file: Path, data: bytes) -> Path:
-    """The ServerRoot of the text where the file lies in it; otherwise the file is part of a copy, and its position counts."""
+    """The ServerRoot of the text where the file lies in it; otherwise the file is part of a copy, and its
+    position counts.
+    """
     named = SERVER_ROOT.search(data)
     text = os.fsdecode(named[1].strip(b'"')) if named else ""
     if text.startswith("/") and os.path.realpath(file).startswith(os.path.realpath(text).rstrip("/") + "/"):

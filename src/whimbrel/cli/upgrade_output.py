@@ -49,7 +49,9 @@ def _colored(line: bytes) -> bytes:
 
 
 def summary(result: Result, folder: str, done: bool, to: TextIO) -> None:
-    """What the input was taken for, each finding that needs review (equal ones once), the decisions to take, the other changes by rule."""
+    """What the input was taken for, each finding that needs review (equal ones once), the decisions to take,
+    the other changes by rule.
+    """
     lines = list(inputs(result.estate))
     entries = [entry_of(finding, folder) for finding in result.findings if finding.needs_review or finding.decision]
     lines += [line for group in groups(entries) for line in _described(group)]

@@ -47,7 +47,9 @@ class Entry:
 
     @property
     def mark(self) -> str:
-        """What is left to do, in words: one statement for what an upgrade changes and what a person must check."""
+        """What is left to do, in words: one statement for what an upgrade changes and what a person must
+        check.
+        """
         if self.mended:
             return "changed by upgrade, needs review" if self.review else "mended by upgrade"
         return "needs review" if self.review else ""
@@ -59,7 +61,9 @@ class Entry:
 
 @dataclass(slots=True)
 class Report:
-    """What was read and found.  *inputs* say what the input was taken for, *files* are the shown paths of all files that were read, *titles* what the rules are called, by number."""
+    """What was read and found.  *inputs* say what the input was taken for, *files* are the shown paths of all
+    files that were read, *titles* what the rules are called, by number.
+    """
 
     files: list[str] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)

@@ -12,7 +12,9 @@ COLORS: Final = {Risk.BREAKS: "31;1", Risk.OPENS: "31;1", Risk.CLOSES: "31", Ris
 
 
 def render(report: Report, *, colored: bool = False) -> str:
-    """What the input was taken for, the findings (the worst first, equal ones once with all their places), then the counts."""
+    """What the input was taken for, the findings (the worst first, equal ones once with all their places),
+    then the counts.
+    """
     lines = [line for group in groups(report.entries) for line in entry_lines(group, colored)]
     return "\n".join([*report.inputs, *lines, *summary(report)]) + "\n"
 

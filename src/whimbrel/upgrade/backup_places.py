@@ -1,6 +1,7 @@
 """Where backups and the journal of an upgrade may lie: never where an Include reads them.
 
-An Include of a directory reads every file below it, those whose names begin with a dot too; wildcards match the name of a backup as well.
+An Include of a directory reads every file below it, those whose names begin with a dot too; wildcards match
+the name of a backup as well.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def _real(path: str) -> str:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Return True if *path* or a directory above it matches the pattern of an Include; no wildcard matches a dot at the beginning."""
+    """Return True if *path* or a directory above it matches the pattern of an Include; no wildcard matches a
+    dot at the beginning.
+    """
     parts, names = pattern.split("/"), path.split("/")
     return len(parts) <= len(names) and all(map(_same, parts, names))
 
@@ -64,12 +67,16 @@ def _same(part: str, name: str) -> bool:
 
 
 def journal_directory(directory: str) -> str:
-    """The directory of the journal for an upgrade of *directory*: the one above it where an Include is likely to read everything in it."""
+    """The directory of the journal for an upgrade of *directory*: the one above it where an Include is likely
+    to read everything in it.
+    """
     return os.path.dirname(directory) if INCLUDED.search(os.path.basename(directory.rstrip("/"))) else directory
 
 
 def backup_path(target: str, suffix: str, directory: str, is_read: IsRead) -> str:
-    """The path of the backup of *target*: beside it, or below *directory* or the nearest directory above that no Include reads."""
+    """The path of the backup of *target*: beside it, or below *directory* or the nearest directory above that
+    no Include reads.
+    """
     beside = target + suffix
     if not is_read(beside):
         return beside

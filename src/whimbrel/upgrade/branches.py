@@ -110,8 +110,9 @@ class Modules:
 
 
 class Branches:
-    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at hand; *built_in* are the
-    identifiers of the modules in the 2.2 binary."""
+    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at
+    hand; *built_in* are the identifiers of the modules in the 2.2 binary.
+    """
 
     def __init__(self, defines: set[str], *, known: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.defines = defines

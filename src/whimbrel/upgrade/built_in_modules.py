@@ -1,7 +1,9 @@
-"""The modules that the old 2.2 binary has compiled in: listed, read from its configure line, known of its distribution, or assumed.
+"""The modules that the old 2.2 binary has compiled in: listed, read from its configure line, known of its
+distribution, or assumed.
 
-The text of a configuration does not name them, so an upgrade that ignores them loses mod_dir, mod_mime and others.  The report says which origin
-counted.  A configuration that already loads modules of 2.4 has none: it is not for a 2.2 binary.
+The text of a configuration does not name them, so an upgrade that ignores them loses mod_dir, mod_mime and
+others.  The report says which origin counted.  A configuration that already loads modules of 2.4 has none: it
+is not for a 2.2 binary.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _ALL: Final = ("all", "most", "few", "reallyall")
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One way to package httpd 2.2: *paths* and *words* (in lower case) betray it, *modules* are compiled in."""
+    """One way to package httpd 2.2: *paths* and *words* (in lower case) betray it, *modules* are compiled
+    in.
+    """
 
     name: str
     paths: tuple[str, ...]
@@ -59,7 +63,9 @@ def is_windows(estate: Estate) -> bool:
 
 
 def built_in_modules(estate: Estate, listed: frozenset[str] | None = None) -> BuiltIn:
-    """Find out which modules the binary of *estate* has compiled in; *listed* are source files of an `httpd -l`."""
+    """Find out which modules the binary of *estate* has compiled in; *listed* are source files of an `httpd
+    -l`.
+    """
     if listed is not None:
         return BuiltIn(frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed), "the list that was given")
     if is_new(estate):
@@ -92,7 +98,9 @@ def _module_paths(lines: list[Statement]) -> Iterator[str]:
 
 
 def _of_configure_line(estate: Estate) -> frozenset[str] | None:
-    """The modules that build/config.nice below the server root compiles in; None where there is no such file."""
+    """The modules that build/config.nice below the server root compiles in; None where there is no such
+    file.
+    """
     try:
         with open(raw(f"{estate.root}/build/config.nice"), "rb") as file:
             text = file.read().decode("latin-1")
@@ -104,7 +112,8 @@ def _of_configure_line(estate: Estate) -> frozenset[str] | None:
 def configured(text: str) -> frozenset[str]:
     """The modules that the configure line *text* compiles in."""
     names = {row.source.removeprefix("mod_").removesuffix(".c").replace("_", "-"): row.identifier for row in catalogue("2.2").modules}
-    found, shared = set(DEFAULT), set()
+    found: set[str] = set(DEFAULT)
+    shared: set[str] = set()
     for line in text.splitlines():
         option = None if line.lstrip().startswith("#") else OPTION.search(line)
         if option is None:

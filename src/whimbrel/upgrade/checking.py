@@ -1,4 +1,6 @@
-"""A check: the findings of an upgrade whose files are not written, and what 2.4 would log about the text as it is."""
+"""A check: the findings of an upgrade whose files are not written, and what 2.4 would log about the text as
+it is.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,9 @@ def selection(only: str, without: str) -> Selection:
 
 @dataclass(slots=True)
 class Checked:
-    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the source line of each place,
-    *inputs* say what the input was taken for."""
+    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the
+    source line of each place, *inputs* say what the input was taken for.
+    """
 
     files: dict[str, int]
     findings: list[Finding]
@@ -74,7 +77,8 @@ def check(sources: Sources, wanted: Selection, progress: Progress | None = None,
 def judge(estate: Estate, wanted: Selection) -> Checked:
     """The findings about *estate*, each once, sorted by risk, file in the order of reading, line and rule.
 
-    A rule speaks about the text as the other rules leave it, so no finding asks for what another one has settled.
+    A rule speaks about the text as the other rules leave it, so no finding asks for what another one has
+    settled.
     """
     rules = wanted.rules()
     found = [finding for rule in rules if rule in messages.RULES for finding in rule.check(estate) if not ignored(finding, estate)]

@@ -98,7 +98,9 @@ def _settled(finding: Finding, known: set[str], ways: dict[Place | None, set[fro
 
 
 def lost_variable(finding: Finding, estate: Estate) -> str:
-    """A ``${NAME}`` that the edits would replace by what it stands for at present; "" for none.  Lines may go with their variables."""
+    """A ``${NAME}`` that the edits would replace by what it stands for at present; "" for none.  Lines may go
+    with their variables.
+    """
     for path, group in _by_file(finding.edits).items():
         data = estate.files[path].document.bytes
         before = _VARIABLE.findall(b"\n".join(data[edit.start:edit.end] for edit in group))

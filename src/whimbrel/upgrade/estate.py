@@ -35,8 +35,10 @@ class Role(Enum):
 class SourceFile:
     """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise).
 
-    *statements* are those outside of any section; of a file that is included twice they are there for each inclusion.  *template*: it holds marks of
-    a template, so that words may be anything.  *foreign*: it is no configuration, and has no statements.  *ignored* are, once asked for, the lines that comments exempt from rules.
+    *statements* are those outside of any section; of a file that is included twice they are there for each
+    inclusion.  *template*: it holds marks of a template, so that words may be anything.  *foreign*: it is no
+    configuration, and has no statements.  *ignored* are, once asked for, the lines that comments exempt from
+    rules.
     """
 
     path: str
@@ -152,7 +154,9 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """The modules that the 2.2 binary has compiled in, and how that is known; *assumed*: nothing in the input shows it."""
+    """The modules that the 2.2 binary has compiled in, and how that is known; *assumed*: nothing in the input
+    shows it.
+    """
 
     modules: frozenset[str] = frozenset()
     origin: str = ""
@@ -180,12 +184,15 @@ def _unreadable(_files: Mapping[str, bytes], _known: Estate) -> Estate:
 class Estate:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
-    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
-    .htaccess files and fragments are in their `SourceFile`.  *context* is what the input is: a whole server (maybe with further fragments), a
-    fragment whose surroundings are unknown, or .htaccess files alone.  *built_in* are the modules in the 2.2 binary.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
-    loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
-    and no section; each of them is in *unread* too.  *is_partial*: files that an Include names were not read.  *step* is told how far long work has come.  *memo* holds what several rules need and one
-    has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
+    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are
+    those of the configuration, those of .htaccess files and fragments are in their `SourceFile`.  *context*
+    is what the input is: a whole server (maybe with further fragments), a fragment whose surroundings are
+    unknown, or .htaccess files alone.  *built_in* are the modules in the 2.2 binary.  *root* is the
+    ServerRoot.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load
+    order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no
+    directive and no section; each of them is in *unread* too.  *is_partial*: files that an Include names were
+    not read.  *step* is told how far long work has come.  *memo* holds what several rules need and one has
+    worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
     """
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:

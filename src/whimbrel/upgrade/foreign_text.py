@@ -1,4 +1,6 @@
-"""Texts that are no configuration of httpd: programs, prose, lists.  An upgrade reports them and edits nothing in them."""
+"""Texts that are no configuration of httpd: programs, prose, lists.  An upgrade reports them and edits
+nothing in them.
+"""
 
 from __future__ import annotations
 

@@ -61,9 +61,12 @@ class FileEdit:
 class Finding:
     """One thing that an upgrade changes.
 
-    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led there); *message* says what changes,
-    *remedy* what to do; both are one sentence in plain text.  *edits* mend it, all or none.  *evidence* is further text for people: a counterexample,
-    the recorded answers; *new* are the lines that applied edits have written; *decision* is a decision for people that the same answers leave open.  *safety* is MANUAL exactly where there are no edits or where none may be applied unseen.
+    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led
+    there); *message* says what changes, *remedy* what to do; both are one sentence in plain text.  *edits*
+    mend it, all or none.  *evidence* is further text for people: a counterexample, the recorded answers;
+    *new* are the lines that applied edits have written; *decision* is a decision for people that the same
+    answers leave open.  *safety* is MANUAL exactly where there are no edits or where none may be applied
+    unseen.
     """
 
     rule: str
@@ -98,8 +101,9 @@ NEWEST: Final = 71
 class Wishes:
     """What the user asked of an upgrade.
 
-    *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where the upgrade guide and the servers disagree.  *target* is the N of
-    2.4.N, the release that must understand the result.  *unsafe_flags* gives rewrite rules the Unsafe flags of 2.4.60 that bring 2.2's answers back.
+    *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where the upgrade guide and
+    the servers disagree.  *target* is the N of 2.4.N, the release that must understand the result.
+    *unsafe_flags* gives rewrite rules the Unsafe flags of 2.4.60 that bring 2.2's answers back.
     """
 
     style: Style = Style.NATIVE

@@ -32,7 +32,9 @@ DEBIAN_ROOT: Final = "/etc/apache2"
 TEMPLATE: Final = re.compile(
     r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@"
     r"|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\[%|\$\{[\w:]*::")
-"""Marks of Jinja, ERB, Puppet, Ansible, and of programs that replace words such as @NAME@, %name%, __NAME__ and {NAME}."""
+"""Marks of Jinja, ERB, Puppet, Ansible, and of programs that replace words such as @NAME@, %name%, __NAME__
+and {NAME}.
+"""
 _TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
 """Sections in another language."""
@@ -46,9 +48,10 @@ Progress = Callable[[str], None]
 class Sources:
     """What is to be read: a configuration by httpd's own options, or files without one.
 
-    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the configuration.  *moved*: where the
-    text names another ServerRoot than *options*, that of *options* is a copy of it, and files outside of it are left alone.  *built_in* are the source
-    files of the modules in the 2.2 binary where somebody has listed them.
+    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the
+    configuration.  *moved*: where the text names another ServerRoot than *options*, that of *options* is a
+    copy of it, and files outside of it are left alone.  *built_in* are the source files of the modules in the
+    2.2 binary where somebody has listed them.
     """
 
     options: LoadOptions | None = None
@@ -58,7 +61,9 @@ class Sources:
 
     @property
     def context(self) -> InputContext:
-        """What the input is; a file outside of a whole server is a fragment unless its name says .htaccess."""
+        """What the input is; a file outside of a whole server is a fragment unless its name says
+        .htaccess.
+        """
         if self.options is not None:
             return InputContext.SERVER
         return InputContext.HTACCESS if self.fragments and all(map(is_htaccess, self.fragments)) else InputContext.FRAGMENT
@@ -92,7 +97,8 @@ def real(path: str) -> str:
 
 def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Overlay | None = None, progress: Progress | None = None,
                 built_in: BuiltIn | None = None) -> Estate:
-    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises on what it finds.
+    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises
+    on what it finds.
 
     *built_in* is what an earlier reading of the same sources found out about the 2.2 binary.
     """
@@ -127,7 +133,9 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
 
 
 def _with_built_in_modules(reading: Reading, sources: Sources) -> Reading:
-    """The reading that knows the modules in the 2.2 binary, which decide about branches: the configuration is read again where there are any."""
+    """The reading that knows the modules in the 2.2 binary, which decide about branches: the configuration is
+    read again where there are any.
+    """
     from whimbrel.upgrade.built_in_modules import built_in_modules  # it needs the statements
 
     found = built_in_modules(reading.estate, sources.built_in)

@@ -1,7 +1,8 @@
 """Writing an upgrade: all files or none, with backups, and the way back.
 
-The new contents go to temporary files, the old files get a second name (``FILE.whimbrel-2.2~``, made once; `backup_places` says where), then
-the temporary files are renamed.  A journal in the server root says how far that went, so that whoever comes next can finish or undo it:
+The new contents go to temporary files, the old files get a second name (``FILE.whimbrel-2.2~``, made once;
+`backup_places` says where), then the temporary files are renamed.  A journal in the server root says how far
+that went, so that whoever comes next can finish or undo it:
 
 * ``preparing``: nothing has changed; temporary files and this run's backups are litter.
 * ``renaming``: every new file is complete on disk; the renames that are missing can be made.
@@ -92,7 +93,8 @@ class Journal:
 
 
 def write(files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None, is_read: IsRead = nowhere) -> list[str]:
-    """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups, where *is_read* is False.
+    """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups, where
+    *is_read* is False.
 
     Raises WriteError when it can't; then nothing has changed, unless a rename fails at the very end.  That, and whatever else is raised, like an end
     of the process, leaves a state that `recover` mends.
@@ -195,7 +197,9 @@ def _entry(path: str, data: bytes, folder: str, is_read: IsRead) -> Entry:
 
 
 def _beside_backup(entry: Entry, suffix: str) -> str:
-    """A name for a further file: beside the backup, unless that is another file system, from which no rename leads to the target."""
+    """A name for a further file: beside the backup, unless that is another file system, from which no rename
+    leads to the target.
+    """
     wanted = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + suffix)
     try:
         same = os.stat(raw(os.path.dirname(wanted))).st_dev == os.stat(raw(os.path.dirname(entry.target))).st_dev

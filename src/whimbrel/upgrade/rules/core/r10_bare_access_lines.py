@@ -1,4 +1,6 @@
-"""R10: Order, Allow and Deny in a file whose section stands elsewhere.  Document: documents/R10-bare-access-lines.md"""
+"""R10: Order, Allow and Deny in a file whose section stands elsewhere.  Document:
+documents/R10-bare-access-lines.md
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,9 @@ from whimbrel.upgrade.needed_modules import of_rule
 
 
 def check(estate: Estate) -> Iterator[Finding]:
-    """Every module that is used without being loaded; a finding where the modules in the 2.2 binary are assumed."""
+    """Every module that is used without being loaded; a finding where the modules in the 2.2 binary are
+    assumed.
+    """
     own = main_statements(estate)
     if own and estate.built_in.assumed:
         yield Finding("C04", own[0].place,

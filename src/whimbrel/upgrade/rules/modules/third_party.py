@@ -40,6 +40,8 @@ _TABLE: Final = tuple((re.compile(pattern, re.IGNORECASE), name, fate) for patte
 
 
 def fate(name: str) -> tuple[str, str] | None:
-    """The product and what becomes of it in 2.4, by identifier, source file or shared object of a module; None for an unknown one."""
+    """The product and what becomes of it in 2.4, by identifier, source file or shared object of a module;
+    None for an unknown one.
+    """
     base = name.strip().rpartition("/")[2].removesuffix(".so").removesuffix(".c").removesuffix("_module")
     return next(((product, text) for pattern, product, text in _TABLE if pattern.fullmatch(base)), None)

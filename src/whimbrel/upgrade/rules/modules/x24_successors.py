@@ -1,4 +1,6 @@
-"""X24: modules of other origin, their successors and what becomes of them in 2.4.  Document: documents/X24-successors.md"""
+"""X24: modules of other origin, their successors and what becomes of them in 2.4.  Document:
+documents/X24-successors.md
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ SINCE_ESCAPES: Final = 57
 
 
 def check(estate: Estate) -> Iterator[Finding]:
-    """Every rule whose substitution can be refused: a finding for what flags escape, one for what only Unsafe flags allow."""
+    """Every rule whose substitution can be refused: a finding for what flags escape, one for what only Unsafe
+    flags allow.
+    """
     maps, target = _maps(estate), estate.wishes.target
     for rule in rules(estate):
         if not rule.substitutes:

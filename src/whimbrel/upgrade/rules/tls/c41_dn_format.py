@@ -37,7 +37,9 @@ def check(estate: Estate) -> Iterator[Finding]:
 
 
 def _possible(estate: Estate) -> Iterator[Finding]:
-    """The first line of each file that uses such a name, where the server that sets SSLEngine is not at hand."""
+    """The first line of each file that uses such a name, where the server that sets SSLEngine is not at
+    hand.
+    """
     if any(_legacy(line) for line in estate.named("ssloptions")):
         return
     seen: set[str] = set()
