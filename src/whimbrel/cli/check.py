@@ -15,7 +15,21 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.conf_options import After, BadUse, Before, BuiltIn, Conf, Defines, Envvars, File, Root, Target, Whole, release, sources
+from whimbrel.cli.conf_options import (
+    After,
+    BadUse,
+    Before,
+    BuiltIn,
+    Conf,
+    Defines,
+    Envvars,
+    File,
+    Root,
+    Target,
+    Whole,
+    release,
+    sources,
+)
 from whimbrel.octets import raw
 
 if TYPE_CHECKING:
@@ -84,7 +98,13 @@ def check(
         given = {name: path for name, path in extra.items() if path is not None}
         report = check_sources.of_files(given)
         if conf or root is not None or file is not None or not given:
-            parts = _parts(conf or [], lambda paths: sources(paths, root, file, before or [], after or [], defines or [], envvars, whole, built_in), whole)
+            parts = _parts(
+                conf or [],
+                lambda paths: sources(
+                    paths, root, file, before or [], after or [], defines or [], envvars, whole, built_in
+                ),
+                whole,
+            )
             report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1, Wishes(target=release(target))))
         if write_baseline is not None:
             baselines.save(report, write_baseline)
@@ -99,7 +119,9 @@ def check(
     raise typer.Exit(FINDINGS if report.findings and write_baseline is None else FINE)
 
 
-def _parts(conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool) -> list[tuple[Sources, str]]:
+def _parts(
+    conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool
+) -> list[tuple[Sources, str]]:
     """What is to be read, with the directory each belongs to: every server's directory or main file is one,
     loose files are together.
     """

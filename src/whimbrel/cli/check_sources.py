@@ -56,8 +56,14 @@ def _has_configuration(folder: Path) -> bool:
     return any(name.endswith((".conf", ".htaccess")) for _where, _folders, names in os.walk(folder) for name in names)
 
 
-def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress: Progress, step: Step = unwatched,
-        wishes: Wishes | None = None) -> Report:
+def run(
+    parts: list[tuple[Sources, str]],
+    wanted: Selection,
+    jobs: int,
+    progress: Progress,
+    step: Step = unwatched,
+    wishes: Wishes | None = None,
+) -> Report:
     """Look at everything; raises BadUse where not one file can be read."""
     report = Report(titles={rule.number: rule.title for rule in all_rules()})
     jobs_to_do = [(piece, folder) for sources, folder in parts for piece in pieces(sources)]
@@ -75,8 +81,16 @@ def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress
 
 def as_report(checked: Checked, folder: str) -> Report:
     """*checked* as it is shown to somebody who asked for *folder*."""
-    entries = [entry_of(finding, folder, checked.texts.get((finding.place.path, finding.place.line), "")) for finding in checked.findings]
-    return Report([shown_path(path, folder) for path in checked.files], entries, sum(checked.files.values()), inputs=list(checked.inputs))
+    entries = [
+        entry_of(finding, folder, checked.texts.get((finding.place.path, finding.place.line), ""))
+        for finding in checked.findings
+    ]
+    return Report(
+        [shown_path(path, folder) for path in checked.files],
+        entries,
+        sum(checked.files.values()),
+        inputs=list(checked.inputs),
+    )
 
 
 # single files --------------------------------------------------------------------------------------

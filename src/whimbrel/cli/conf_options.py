@@ -26,12 +26,30 @@ Before = Annotated[list[str] | None, typer.Option("-C", metavar="DIRECTIVE", hel
 After = Annotated[list[str] | None, typer.Option("-c", metavar="DIRECTIVE", help="A directive to read after the file.")]
 Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME", help="Define a name for <IfDefine>.")]
 Envvars = Annotated[Path | None, typer.Option("--envvars", help="Shell variables to read first; of a Debian folder its own envvars.")]
-Whole = Annotated[bool, typer.Option("--whole", help="Take the file or directory for a whole server, not for a fragment. Default: by its content. "
-                                     "Example: --whole main.conf")]
-BuiltIn = Annotated[Path | None, typer.Option(metavar="FILE", help="Read the modules that the 2.2 server has compiled in from FILE, the output of "
-                                              "`httpd -l`. Default: found out. Example: --built-in modules.txt")]
-Target = Annotated[str, typer.Option(metavar="2.4.N", help="Write for this release of 2.4 and leave out what it does not know. Default: 2.4, the "
-                                     "newest. Example: --target 2.4.58")]
+Whole = Annotated[
+    bool,
+    typer.Option(
+        "--whole",
+        help="Take the file or directory for a whole server, not for a fragment. Default: by its content. "
+        "Example: --whole main.conf",
+    ),
+]
+BuiltIn = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Read the modules that the 2.2 server has compiled in from FILE, the output of "
+        "`httpd -l`. Default: found out. Example: --built-in modules.txt",
+    ),
+]
+Target = Annotated[
+    str,
+    typer.Option(
+        metavar="2.4.N",
+        help="Write for this release of 2.4 and leave out what it does not know. Default: 2.4, the "
+        "newest. Example: --target 2.4.58",
+    ),
+]
 Conf = Annotated[list[Path] | None, typer.Argument(metavar="[CONF|FOLDER]...", help="Configurations, fragments, .htaccess files, folders.")]
 
 
@@ -79,17 +97,25 @@ def sources(conf: list[Path], root: Path | None, file: Path | None, before: list
     full = os.path.join(top, str(file) if file is not None else places.file_of(top))
     if not os.path.isfile(full):
         raise BadUse(f"{full}: No such file or directory")
-    others = [_text(path) for path in fragments] + [found for directory in directories for found in _files(directory)]
-    return Sources(options=options, fragments=tuple(dict.fromkeys(others)), moved=moved, built_in=_listed(built_in)), from_system(top)
+    others = [_text(path) for path in fragments] + [
+        found for directory in directories for found in _files(directory)
+    ]
+    return Sources(
+        options=options, fragments=tuple(dict.fromkeys(others)), moved=moved, built_in=_listed(built_in)
+    ), from_system(top)
 
 
 def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> tuple[Sources, str]:
     from whimbrel.upgrade.reading import Sources
 
-    named = [_text(path) for path in files] + [found for directory in directories for found in _files(directory)]
+    named = [_text(path) for path in files] + [
+        found for directory in directories for found in _files(directory)
+    ]
     if not named:
         raise BadUse(f"{conf[0]}: no configuration in there")
-    return Sources(fragments=tuple(dict.fromkeys(named))), _text(conf[0] if conf[0].is_dir() else conf[0].parent)
+    return Sources(fragments=tuple(dict.fromkeys(named))), _text(
+        conf[0] if conf[0].is_dir() else conf[0].parent
+    )
 
 
 def _listed(path: Path | None) -> frozenset[str] | None:

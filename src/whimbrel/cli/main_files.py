@@ -17,9 +17,16 @@ MAINS: Final = ("conf/httpd.conf", "apache2.conf", "httpd.conf", "conf/apache2.c
 """Main files below a server root, in the order of preference."""
 NAMES: Final = frozenset({"httpd.conf", "httpd2.conf"})
 """Names of main files; Debian's apache2.conf is known by its Include of mods-enabled."""
-SERVER_LINES: Final = re.compile(rb"^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]", re.IGNORECASE | re.MULTILINE)
-SERVER_ROOT: Final = re.compile(rb"^[ \t]*serverroot[ \t]+(\"[^\"\r\n]*\"|[^\s\"]+)", re.IGNORECASE | re.MULTILINE)
-INCLUDED_MODULES: Final = re.compile(rb"^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/", re.IGNORECASE | re.MULTILINE)
+SERVER_LINES: Final = re.compile(
+    rb"^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]",
+    re.IGNORECASE | re.MULTILINE,
+)
+SERVER_ROOT: Final = re.compile(
+    rb"^[ \t]*serverroot[ \t]+(\"[^\"\r\n]*\"|[^\s\"]+)", re.IGNORECASE | re.MULTILINE
+)
+INCLUDED_MODULES: Final = re.compile(
+    rb"^[ \t]*include(?:optional)?[ \t]+\S*mods-enabled/", re.IGNORECASE | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +77,6 @@ def _is_whole(file: Path, data: bytes, root: Path) -> bool:
         return False
     if INCLUDED_MODULES.search(data):
         return (root / "mods-enabled").is_dir()  # Debian's main file says nothing without its modules
-    return SERVER_ROOT.search(data) is not None or (file.name.lower() in NAMES and SERVER_LINES.search(data) is not None)
+    return SERVER_ROOT.search(data) is not None or (
+        file.name.lower() in NAMES and SERVER_LINES.search(data) is not None
+    )

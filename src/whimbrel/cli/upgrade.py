@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.conf_options import After, BadUse, Before, BuiltIn, Conf, Defines, Envvars, File, Root, Target, Whole, release, sources
+from whimbrel.cli.conf_options import (
+    After,
+    BadUse,
+    Before,
+    BuiltIn,
+    Conf,
+    Defines,
+    Envvars,
+    File,
+    Root,
+    Target,
+    Whole,
+    release,
+    sources,
+)
 from whimbrel.octets import raw
 
 if TYPE_CHECKING:
@@ -48,21 +62,52 @@ PLACE: Final = "The options -d -f -C -c -D are httpd's; files and folders do ins
 
 @app.command(epilog=PLACE)
 def upgrade(
-    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None, defines: Defines = None,
-    envvars: Envvars = None, whole: Whole = False, built_in: BuiltIn = None, target: Target = "2.4",
-    write: Annotated[bool, typer.Option("--write", help=
-                                        "Change the files in place; the old ones become FILE.whimbrel-2.2~, below .whimbrel-2.2/ where an Include "
-                                        "would read them. Default: show a diff. Example: --write -d /etc/httpd")] = False,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the upgraded files to a folder of their own.")] = None,
-    interactive: Annotated[bool, typer.Option("--interactive", help="Show each change and ask; what was chosen is written.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Put the files back as they were before --write.")] = False,
-    style: Annotated[Look, typer.Option(help="native: Require everywhere; compat: the least change, with mod_access_compat.")] = Look.native,
+    conf: Conf = None,
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
+    envvars: Envvars = None,
+    whole: Whole = False,
+    built_in: BuiltIn = None,
+    target: Target = "2.4",
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="Change the files in place; the old ones become FILE.whimbrel-2.2~, below .whimbrel-2.2/ where an Include "
+            "would read them. Default: show a diff. Example: --write -d /etc/httpd",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write the upgraded files to a folder of their own."),
+    ] = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="Show each change and ask; what was chosen is written.")
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Put the files back as they were before --write.")
+    ] = False,
+    style: Annotated[
+        Look,
+        typer.Option(help="native: Require everywhere; compat: the least change, with mod_access_compat."),
+    ] = Look.native,
     also_22: Annotated[bool, typer.Option("--also-2.2", help="Keep the result fit for 2.2 as well.")] = False,
-    exact: Annotated[bool, typer.Option("--exact", help="Write what 2.2 did where the upgrade guide says otherwise.")] = False,
-    unsafe_flags: Annotated[bool, typer.Option(
-        "--unsafe-flags", help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. Default: report only. "
-                               "Example: --unsafe-flags --target 2.4.62")] = False,
-    select: Numbers = "", ignore: Numbers = "",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Write what 2.2 did where the upgrade guide says otherwise.")
+    ] = False,
+    unsafe_flags: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-flags",
+            help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. Default: report only. "
+            "Example: --unsafe-flags --target 2.4.62",
+        ),
+    ] = False,
+    select: Numbers = "",
+    ignore: Numbers = "",
     color: Annotated[Color, typer.Option(help="Colours in the diff.")] = Color.auto,
     json: Annotated[bool, typer.Option("--json", help="Findings and diffs as JSON.")] = False,
 ) -> None:
@@ -74,10 +119,18 @@ def upgrade(
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
     try:
-        what, folder = sources(conf or [], root, file, before or [], after or [], defines or [], envvars, whole, built_in)
+        what, folder = sources(
+            conf or [], root, file, before or [], after or [], defines or [], envvars, whole, built_in
+        )
         if undo:
             raise typer.Exit(_undo(folder))
-        wishes = Wishes(style=Style(style.value), also_22=also_22, exact=exact, unsafe_flags=unsafe_flags, target=release(target))
+        wishes = Wishes(
+            style=Style(style.value),
+            also_22=also_22,
+            exact=exact,
+            unsafe_flags=unsafe_flags,
+            target=release(target),
+        )
         rules = _rules(select, ignore)
         if write or interactive:
             _recover(folder)

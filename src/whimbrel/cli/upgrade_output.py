@@ -53,7 +53,9 @@ def summary(result: Result, folder: str, done: bool, to: TextIO) -> None:
     the other changes by rule.
     """
     lines = list(inputs(result.estate))
-    entries = [entry_of(finding, folder) for finding in result.findings if finding.needs_review or finding.decision]
+    entries = [
+        entry_of(finding, folder) for finding in result.findings if finding.needs_review or finding.decision
+    ]
     lines += [line for group in groups(entries) for line in _described(group)]
     applied = [finding for finding in result.findings if finding.edits]
     counts = Counter(finding.rule for finding in applied)
@@ -88,7 +90,11 @@ def described(finding: Finding, folder: str) -> list[str]:
 def _described(group: list[Entry]) -> Iterator[str]:
     """One finding, or several that differ by their place alone."""
     entry = group[0]
-    place = f"{entry.path}:{entry.line}: {entry.rule}" if len(group) == 1 else f"{entry.rule} in {len(group)} places"
+    place = (
+        f"{entry.path}:{entry.line}: {entry.rule}"
+        if len(group) == 1
+        else f"{entry.rule} in {len(group)} places"
+    )
     what = "needs review" if entry.review else "decision to take" if entry.decision else "note"
     yield f"{place}: {what}{' (changed)' if entry.mended else ''}: {entry.message} [{entry.risk.value}]"
     if entry.remedy:
@@ -118,9 +124,19 @@ def write_json(result: Result, folder: str, done: bool) -> None:
 def _as_json(finding: Finding, folder: str) -> dict[str, Any]:
     via = finding.place.included_from
     return {
-        "rule": finding.rule, "file": shown_path(finding.place.path, folder), "line": finding.place.line, "included_from": str(via) if via else None,
-        "message": finding.message, "remedy": finding.remedy, "risk": finding.risk.value, "safety": finding.safety.name.lower(),
-        "applied": bool(finding.edits), "needs_review": finding.needs_review, "evidence": finding.evidence, "new": list(finding.new), "decision": finding.decision,
+        "rule": finding.rule,
+        "file": shown_path(finding.place.path, folder),
+        "line": finding.place.line,
+        "included_from": str(via) if via else None,
+        "message": finding.message,
+        "remedy": finding.remedy,
+        "risk": finding.risk.value,
+        "safety": finding.safety.name.lower(),
+        "applied": bool(finding.edits),
+        "needs_review": finding.needs_review,
+        "evidence": finding.evidence,
+        "new": list(finding.new),
+        "decision": finding.decision,
     }
 
 

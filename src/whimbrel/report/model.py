@@ -136,7 +136,19 @@ def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
     """The entries that differ by their place alone, together; by risk, then in the order of *entries*."""
     found: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries:
-        found.setdefault((entry.rule, entry.message, entry.remedy, entry.risk, entry.mark, entry.evidence, entry.new, entry.decision), []).append(entry)
+        found.setdefault(
+            (
+                entry.rule,
+                entry.message,
+                entry.remedy,
+                entry.risk,
+                entry.mark,
+                entry.evidence,
+                entry.new,
+                entry.decision,
+            ),
+            [],
+        ).append(entry)
     return sorted(found.values(), key=lambda group: group[0].risk.rank)
 
 
@@ -160,7 +172,9 @@ def places(group: list[Entry]) -> Iterator[str]:
     for entry in group:
         by_file.setdefault(entry.path, []).append(entry.line)
     for path, numbers in list(by_file.items())[:MAX_PLACES]:
-        shown = ", ".join(map(str, numbers[:MAX_PLACES])) + (f" and {len(numbers) - MAX_PLACES} more" if len(numbers) > MAX_PLACES else "")
+        shown = ", ".join(map(str, numbers[:MAX_PLACES])) + (
+            f" and {len(numbers) - MAX_PLACES} more" if len(numbers) > MAX_PLACES else ""
+        )
         yield f"at {path}:{shown}"
     if len(by_file) > MAX_PLACES:
         yield f"at {len(by_file) - MAX_PLACES} more files (JSON names all)"

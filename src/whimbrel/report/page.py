@@ -27,9 +27,20 @@ pre { margin: .2rem 0; padding: .2rem .4rem; overflow-x: auto } .risk { white-sp
 def render(report: Report) -> str:
     """The counts, then a table for each file that has entries."""
     parts = [
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">', "<title>whimbrel check</title>",
-        '<meta name="viewport" content="width=device-width, initial-scale=1">', f"<style>{STYLE}</style>", "</head>", "<body>", "<main>",
-        "<h1>From httpd 2.2 to 2.4</h1>", "<ul>", *(f"<li>{escape(line.strip())}</li>" for line in (*report.inputs, *summary(report))), "</ul>",
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        "<title>whimbrel check</title>",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{STYLE}</style>",
+        "</head>",
+        "<body>",
+        "<main>",
+        "<h1>From httpd 2.2 to 2.4</h1>",
+        "<ul>",
+        *(f"<li>{escape(line.strip())}</li>" for line in (*report.inputs, *summary(report))),
+        "</ul>",
     ]
     for path, group in groupby(sorted_entries(report.entries), key=lambda entry: entry.path):
         parts += _file(report, path, list(group))

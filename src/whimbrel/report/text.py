@@ -24,7 +24,11 @@ def entry_lines(group: list[Entry], colored: bool = False) -> Iterator[str]:
     entry = group[0]
     kind = "could not be read" if entry.rule == UNREAD else entry.risk.value
     marks = f", {entry.mark}" if entry.mark else ""
-    where = f"{_paint(entry.place, '1', colored)}: {entry.rule}" if len(group) == 1 else _paint(f"{entry.rule} in {len(group)} places", "1", colored)
+    where = (
+        f"{_paint(entry.place, '1', colored)}: {entry.rule}"
+        if len(group) == 1
+        else _paint(f"{entry.rule} in {len(group)} places", "1", colored)
+    )
     yield f"{where} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
     if entry.remedy:
         yield f"    remedy: {entry.remedy}"

@@ -18,7 +18,9 @@ from whimbrel.wildcards import wildcards
 
 DIRECTORY: Final = ".whimbrel-2.2"
 """Holds the backups that may not lie beside their files."""
-INCLUDED: Final = re.compile(r"\.d\Z|-(?:enabled|available)\Z|\A(?:sites|vhosts?|virtual|includes?)\Z", re.IGNORECASE)
+INCLUDED: Final = re.compile(
+    r"\.d\Z|-(?:enabled|available)\Z|\A(?:sites|vhosts?|virtual|includes?)\Z", re.IGNORECASE
+)
 """Names of directories that an Include of a main file outside of the input is likely to read."""
 
 IsRead = Callable[[str], bool]
@@ -39,7 +41,9 @@ def read_by_includes(estate: Estate) -> IsRead:
         own = _real(path)
         if any(own.startswith(f"{directory}/") for directory in likely):
             return True
-        return any(_matches(pattern, own) if wild else own.startswith(f"{pattern}/") for pattern, wild in patterns)
+        return any(
+            _matches(pattern, own) if wild else own.startswith(f"{pattern}/") for pattern, wild in patterns
+        )
 
     return is_read
 
@@ -70,7 +74,9 @@ def journal_directory(directory: str) -> str:
     """The directory of the journal for an upgrade of *directory*: the one above it where an Include is likely
     to read everything in it.
     """
-    return os.path.dirname(directory) if INCLUDED.search(os.path.basename(directory.rstrip("/"))) else directory
+    return (
+        os.path.dirname(directory) if INCLUDED.search(os.path.basename(directory.rstrip("/"))) else directory
+    )
 
 
 def backup_path(target: str, suffix: str, directory: str, is_read: IsRead) -> str:
@@ -86,7 +92,11 @@ def backup_path(target: str, suffix: str, directory: str, is_read: IsRead) -> st
 def _elsewhere(target: str, suffix: str, directory: str) -> Iterator[str]:
     top = directory.rstrip("/") or "/"
     while True:
-        inside = target[len(top.rstrip("/")) + 1:] if target.startswith(top.rstrip("/") + "/") else target.lstrip("/")
+        inside = (
+            target[len(top.rstrip("/")) + 1 :]
+            if target.startswith(top.rstrip("/") + "/")
+            else target.lstrip("/")
+        )
         yield f"{top.rstrip('/')}/{DIRECTORY}/{inside}{suffix}"
         if top == "/":
             return

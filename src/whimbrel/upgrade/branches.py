@@ -95,7 +95,11 @@ class Modules:
             return False if gone else self._unloaded(foreign=True)
         if not self.old and row.identifier in NEEDED_24:
             return True
-        if row.identifier in OFTEN or row.identifier in self._expected or (not self.old and self.other.module(row.identifier) is None):
+        if (
+            row.identifier in OFTEN
+            or row.identifier in self._expected
+            or (not self.old and self.other.module(row.identifier) is None)
+        ):
             return None
         return self._unloaded(foreign=False)
 

@@ -19,12 +19,33 @@ from whimbrel.upgrade.config_nice import OPTION
 from whimbrel.upgrade.estate import BuiltIn, Estate, Role, Statement
 from whimbrel.upgrade.mending import is_new
 
-DEFAULT: Final = frozenset({
-    "authn_file_module", "authn_default_module", "authz_host_module", "authz_groupfile_module", "authz_user_module", "authz_default_module",
-    "auth_basic_module", "include_module", "filter_module", "log_config_module", "env_module", "setenvif_module", "version_module", "mime_module",
-    "status_module", "autoindex_module", "asis_module", "cgi_module", "negotiation_module", "dir_module", "actions_module", "userdir_module",
-    "alias_module",
-})
+DEFAULT: Final = frozenset(
+    {
+        "authn_file_module",
+        "authn_default_module",
+        "authz_host_module",
+        "authz_groupfile_module",
+        "authz_user_module",
+        "authz_default_module",
+        "auth_basic_module",
+        "include_module",
+        "filter_module",
+        "log_config_module",
+        "env_module",
+        "setenvif_module",
+        "version_module",
+        "mime_module",
+        "status_module",
+        "autoindex_module",
+        "asis_module",
+        "cgi_module",
+        "negotiation_module",
+        "dir_module",
+        "actions_module",
+        "userdir_module",
+        "alias_module",
+    }
+)
 """What `configure` of 2.2 without options compiles in."""
 WINDOWS: Final = re.compile(r"\"?[A-Za-z]:[\\/]")
 _ALL: Final = ("all", "most", "few", "reallyall")
@@ -43,11 +64,24 @@ class Distribution:
 
 
 DISTRIBUTIONS: Final = (
-    Distribution("Debian's packages", ("/etc/apache2", "/usr/lib/apache2/modules"), (b"/usr/share/doc/apache2.2-common", b"a2enmod", b"mods-enabled"),
-                 frozenset({"log_config_module", "logio_module", "version_module"})),
-    Distribution("Red Hat's packages", ("/etc/httpd", "/usr/lib/httpd/modules", "/usr/lib64/httpd/modules"), (b"/etc/sysconfig/httpd", b"/usr/sbin/httpd"),
-                 frozenset()),
-    Distribution("SUSE's packages", ("/usr/lib/apache2/mod_", "/usr/lib64/apache2/mod_"), (b"/etc/sysconfig/apache2",), frozenset()),
+    Distribution(
+        "Debian's packages",
+        ("/etc/apache2", "/usr/lib/apache2/modules"),
+        (b"/usr/share/doc/apache2.2-common", b"a2enmod", b"mods-enabled"),
+        frozenset({"log_config_module", "logio_module", "version_module"}),
+    ),
+    Distribution(
+        "Red Hat's packages",
+        ("/etc/httpd", "/usr/lib/httpd/modules", "/usr/lib64/httpd/modules"),
+        (b"/etc/sysconfig/httpd", b"/usr/sbin/httpd"),
+        frozenset(),
+    ),
+    Distribution(
+        "SUSE's packages",
+        ("/usr/lib/apache2/mod_", "/usr/lib64/apache2/mod_"),
+        (b"/etc/sysconfig/apache2",),
+        frozenset(),
+    ),
     Distribution("FreeBSD's port", ("/usr/local/etc/apache22", "libexec/apache22"), (), frozenset()),
     Distribution("macOS", ("libexec/apache2",), (), frozenset()),
 )
@@ -58,7 +92,9 @@ def is_windows(estate: Estate) -> bool:
     known = estate.memo.get("windows")
     if known is None:
         lines = estate.named("serverroot", "documentroot", "<directory", dead=True)
-        known = estate.memo["windows"] = any(line.file.role is not Role.HTACCESS and WINDOWS.match(line.args.strip()) for line in lines)
+        known = estate.memo["windows"] = any(
+            line.file.role is not Role.HTACCESS and WINDOWS.match(line.args.strip()) for line in lines
+        )
     return bool(known)
 
 
@@ -67,7 +103,10 @@ def built_in_modules(estate: Estate, listed: frozenset[str] | None = None) -> Bu
     -l`.
     """
     if listed is not None:
-        return BuiltIn(frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed), "the list that was given")
+        return BuiltIn(
+            frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed),
+            "the list that was given",
+        )
     if is_new(estate):
         return BuiltIn(frozenset(), "none: the text loads modules of 2.4")
     configured = _of_configure_line(estate)
@@ -85,10 +124,16 @@ def built_in_modules(estate: Estate, listed: frozenset[str] | None = None) -> Bu
 
 
 def _distribution(estate: Estate, lines: list[Statement]) -> Distribution | None:
-    paths = [estate.root, *(line.args.strip().strip('"') for line in estate.named("serverroot", dead=True)), *_module_paths(lines)]
+    paths = [
+        estate.root,
+        *(line.args.strip().strip('"') for line in estate.named("serverroot", dead=True)),
+        *_module_paths(lines),
+    ]
     data = [file.document.bytes.lower() for file in estate.files.values() if file.role is Role.MAIN][:1]
     for one in DISTRIBUTIONS:
-        if any(path in text for path in one.paths for text in paths) or any(word in text for word in one.words for text in data):
+        if any(path in text for path in one.paths for text in paths) or any(
+            word in text for word in one.words for text in data
+        ):
             return one
     return None
 
@@ -111,7 +156,10 @@ def _of_configure_line(estate: Estate) -> frozenset[str] | None:
 
 def configured(text: str) -> frozenset[str]:
     """The modules that the configure line *text* compiles in."""
-    names = {row.source.removeprefix("mod_").removesuffix(".c").replace("_", "-"): row.identifier for row in catalogue("2.2").modules}
+    names = {
+        row.source.removeprefix("mod_").removesuffix(".c").replace("_", "-"): row.identifier
+        for row in catalogue("2.2").modules
+    }
     found: set[str] = set(DEFAULT)
     shared: set[str] = set()
     for line in text.splitlines():
@@ -121,7 +169,11 @@ def configured(text: str) -> frozenset[str]:
         verb, name, value = option[2], option[3].lower(), option[4]
         if name in ("mods-shared", "modules"):
             words = [word.lower() for word in re.split(r"[ ,]+", value or "") if word]
-            given = set(names.values()) if set(words) & set(_ALL) else {names[word] for word in words if word in names}
+            given = (
+                set(names.values())
+                if set(words) & set(_ALL)
+                else {names[word] for word in words if word in names}
+            )
             (shared if name == "mods-shared" else found).update(given)
         elif name in names and verb == "disable":
             found.discard(names[name])

@@ -67,7 +67,13 @@ class Checked:
     inputs: tuple[str, ...] = ()
 
 
-def check(sources: Sources, wanted: Selection, progress: Progress | None = None, step: Step = unwatched, wishes: Wishes | None = None) -> Checked:
+def check(
+    sources: Sources,
+    wanted: Selection,
+    progress: Progress | None = None,
+    step: Step = unwatched,
+    wishes: Wishes | None = None,
+) -> Checked:
     """Read and judge."""
     estate = read_estate(sources, wishes or Wishes(), progress=progress)
     estate.step = step
@@ -81,11 +87,22 @@ def judge(estate: Estate, wanted: Selection) -> Checked:
     settled.
     """
     rules = wanted.rules()
-    found = [finding for rule in rules if rule in messages.RULES for finding in rule.check(estate) if not ignored(finding, estate)]
+    found = [
+        finding
+        for rule in rules
+        if rule in messages.RULES
+        for finding in rule.check(estate)
+        if not ignored(finding, estate)
+    ]
     found += upgrade(estate, [rule for rule in rules if rule not in messages.RULES]).findings
-    unique = {(f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.wants(f.rule)}
+    unique = {
+        (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.wants(f.rule)
+    }
     order = {path: at for at, path in enumerate(estate.files)}
-    findings = sorted(unique.values(), key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule))
+    findings = sorted(
+        unique.values(),
+        key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
+    )
     files = {path: _lines(file.document.bytes) for path, file in estate.files.items()}
     return Checked(files, findings, _texts(estate, findings), described(estate))
 
@@ -116,14 +133,22 @@ def pieces(sources: Sources) -> list[Sources]:
     return [replace(sources, fragments=part) for part in iter(lambda: tuple(islice(files, PIECE)), ())]
 
 
-def check_all(parts: list[Sources], wanted: Selection, jobs: int, progress: Progress | None = None, step: Step = unwatched,
-              wishes: Wishes | None = None) -> Iterator[Checked]:
+def check_all(
+    parts: list[Sources],
+    wanted: Selection,
+    jobs: int,
+    progress: Progress | None = None,
+    step: Step = unwatched,
+    wishes: Wishes | None = None,
+) -> Iterator[Checked]:
     """What comes of each part, in order, by up to *jobs* processes."""
     if jobs < 2 or len(parts) < 2:
         yield from (check(part, wanted, progress, step, wishes) for part in parts)
         return
     with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
-        for number, (part, checked) in enumerate(zip(parts, pool.map(partial(check, wanted=wanted, wishes=wishes), parts), strict=True), 1):
+        for number, (part, checked) in enumerate(
+            zip(parts, pool.map(partial(check, wanted=wanted, wishes=wishes), parts), strict=True), 1
+        ):
             step("parts", number, len(parts))
             if progress is not None:
                 progress(name_of(part))

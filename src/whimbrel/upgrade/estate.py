@@ -165,7 +165,11 @@ class BuiltIn:
     @property
     def text(self) -> str:
         """One line for people."""
-        return f"{self.origin} (assumed; --built-in FILE names the output of `httpd -l`)" if self.assumed else self.origin
+        return (
+            f"{self.origin} (assumed; --built-in FILE names the output of `httpd -l`)"
+            if self.assumed
+            else self.origin
+        )
 
 
 Again = Callable[[Mapping[str, bytes], "Estate"], "Estate"]

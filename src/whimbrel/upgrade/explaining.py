@@ -69,7 +69,13 @@ def explain(query: str) -> list[Explanation]:
         found += [*_rule("C50"), *directive(invalid[1])]
     if found or not query:
         return found
-    return directive(query) or module(query) or third_party(query) or _message(query) or directive(query.split()[0])
+    return (
+        directive(query)
+        or module(query)
+        or third_party(query)
+        or _message(query)
+        or directive(query.split()[0])
+    )
 
 
 def suggestions(query: str) -> list[str]:

@@ -12,9 +12,18 @@ from whimbrel.upgrade.model import FileEdit
 
 NEW_GUARD: Final = "<IfModule mod_authz_core.c>"
 OLD_GUARD: Final = "<IfModule !mod_authz_core.c>"
-THIRD_PARTY_22: Final = frozenset({
-    "macro_module", "proxy_html_module", "xml2enc_module", "lua_module", "sed_module", "proxy_fcgi_module", "auth_form_module", "remoteip_module",
-})
+THIRD_PARTY_22: Final = frozenset(
+    {
+        "macro_module",
+        "proxy_html_module",
+        "xml2enc_module",
+        "lua_module",
+        "sed_module",
+        "proxy_fcgi_module",
+        "auth_form_module",
+        "remoteip_module",
+    }
+)
 """Modules of 2.4 that were there for 2.2 too, from elsewhere: they show no version."""
 _BRANCHES: Final = ("<ifmodule", "<ifdefine", "<ifversion", "<iffile", "<ifdirective", "<ifsection")
 

@@ -105,7 +105,9 @@ class _Search:
             yield self._mpm()
         yield Need("authz_core_module", "C05", "2.4 decides about access with it")
         if not is_windows(self.estate):
-            yield Need("unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it")
+            yield Need(
+                "unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it"
+            )
         yield from found
         yield from self._unnamed()
         for identifier in [*self.state.new, *(need.identifier for need in found)]:
@@ -114,7 +116,10 @@ class _Search:
 
     def _unnamed(self) -> Iterator[Need]:
         """Modules in the 2.2 binary that work without any directive of theirs."""
-        wanted = {"dir_module": "it appends slashes and answers for directories", "mime_module": "it gives files their types"}
+        wanted = {
+            "dir_module": "it appends slashes and answers for directories",
+            "mime_module": "it gives files their types",
+        }
         options = {word.lower().lstrip("+") for line in self.estate.named("options") for word in line.words()}
         if options & {"indexes", "all"} or not options:
             wanted["autoindex_module"] = "it lists directories"
@@ -124,7 +129,9 @@ class _Search:
             wanted["cgi_module"] = "it runs the programs of ScriptAlias"
         for identifier, why in wanted.items():
             if identifier in self.built_in:
-                yield Need(identifier, "C04", f"2.2 has it compiled in ({self.estate.built_in.origin}): {why}")
+                yield Need(
+                    identifier, "C04", f"2.2 has it compiled in ({self.estate.built_in.origin}): {why}"
+                )
 
     # directives ----------------------------------------------------------------------------------
     def _of_statements(self) -> Iterator[Need]:

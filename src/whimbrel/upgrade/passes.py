@@ -129,7 +129,11 @@ class _Upgrade:
             key = (original.rule, original.place, original.message)
             lost = lost_variable(wish, self.now)
             if lost or not fits_itself(dict.fromkeys(wish.edits)):
-                left.append(by_hand(original, f"the text would lose {lost}" if lost else "its edits contradict each other"))
+                left.append(
+                    by_hand(
+                        original, f"the text would lose {lost}" if lost else "its edits contradict each other"
+                    )
+                )
                 continue
             decided = None if key in self.declined else self.decide(wish, self.now)
             if decided is None:
@@ -143,7 +147,11 @@ class _Upgrade:
         by_file: dict[str, list[Edit]] = {}
         for one in dict.fromkeys(finding.edits):
             by_file.setdefault(one.path, []).append(one.edit)
-        return tuple(line for path, edits in by_file.items() for line in added_lines(self.now.files[path].document.bytes, edits))
+        return tuple(
+            line
+            for path, edits in by_file.items()
+            for line in added_lines(self.now.files[path].document.bytes, edits)
+        )
 
     def _make(self, chosen: list[Finding], choice: Choice) -> None:
         """Make the edits and read the estate again."""

@@ -31,7 +31,8 @@ DEBIAN_ROOT: Final = "/etc/apache2"
 """The ServerRoot of Debian's apache2, whose main file names none."""
 TEMPLATE: Final = re.compile(
     r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@"
-    r"|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\[%|\$\{[\w:]*::")
+    r"|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\[%|\$\{[\w:]*::"
+)
 """Marks of Jinja, ERB, Puppet, Ansible, and of programs that replace words such as @NAME@, %name%, __NAME__
 and {NAME}.
 """
@@ -66,7 +67,11 @@ class Sources:
         """
         if self.options is not None:
             return InputContext.SERVER
-        return InputContext.HTACCESS if self.fragments and all(map(is_htaccess, self.fragments)) else InputContext.FRAGMENT
+        return (
+            InputContext.HTACCESS
+            if self.fragments and all(map(is_htaccess, self.fragments))
+            else InputContext.FRAGMENT
+        )
 
 
 @dataclass(slots=True)
@@ -95,8 +100,14 @@ def real(path: str) -> str:
     return text(os.path.realpath(raw(path)))
 
 
-def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Overlay | None = None, progress: Progress | None = None,
-                built_in: BuiltIn | None = None) -> Estate:
+def read_estate(
+    sources: Sources | LoadOptions,
+    wishes: Wishes,
+    *,
+    overlay: Overlay | None = None,
+    progress: Progress | None = None,
+    built_in: BuiltIn | None = None,
+) -> Estate:
     """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises
     on what it finds.
 
@@ -123,7 +134,9 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
     def again(files: Mapping[str, bytes], known: Estate) -> Estate:
         contents = {real(path): data for path, data in files.items()}
         parsed = {real(path): file.document for path, file in known.files.items()}
-        found = read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress, built_in=estate.built_in)
+        found = read_estate(
+            sources, wishes, overlay=Overlay(contents, parsed), progress=progress, built_in=estate.built_in
+        )
         found.memo["told"] = known.memo.get("told", {})
         found.step = known.step
         return found
@@ -142,13 +155,20 @@ def _with_built_in_modules(reading: Reading, sources: Sources) -> Reading:
     if not found.modules:
         reading.estate.built_in = found
         return reading
-    parsed = {**reading.overlay.parsed, **{real(path): file.document for path, file in reading.estate.files.items()}}
-    reading = Reading(sources, reading.estate.wishes, Overlay(reading.overlay.contents, parsed), reading.progress, found)
+    parsed = {
+        **reading.overlay.parsed,
+        **{real(path): file.document for path, file in reading.estate.files.items()},
+    }
+    reading = Reading(
+        sources, reading.estate.wishes, Overlay(reading.overlay.contents, parsed), reading.progress, found
+    )
     reading.configuration()
     return reading
 
 
-UNKNOWN: Final = "modules, other files and the sections around it are unknown (-f MAIN or --whole reads a whole server)"
+UNKNOWN: Final = (
+    "modules, other files and the sections around it are unknown (-f MAIN or --whole reads a whole server)"
+)
 
 
 def described(estate: Estate) -> tuple[str, ...]:
@@ -158,9 +178,14 @@ def described(estate: Estate) -> tuple[str, ...]:
     if estate.context is not InputContext.SERVER:
         return (f"input: {estate.context.value}: {first}{more}; {UNKNOWN}",)
     alone = [file for file in estate.files.values() if file.role is Role.FRAGMENT]
-    lines = [f"input: {estate.context.value}: {first}{more}", f"modules in the 2.2 binary: {estate.built_in.text}"]
+    lines = [
+        f"input: {estate.context.value}: {first}{more}",
+        f"modules in the 2.2 binary: {estate.built_in.text}",
+    ]
     if alone:
-        lines.append(f"input: {InputContext.FRAGMENT.value}: {alone[0].path}{f' and {len(alone) - 1} more' if len(alone) > 1 else ''}; no Include reads it")
+        lines.append(
+            f"input: {InputContext.FRAGMENT.value}: {alone[0].path}{f' and {len(alone) - 1} more' if len(alone) > 1 else ''}; no Include reads it"
+        )
     return tuple(lines)
 
 
@@ -179,7 +204,9 @@ class Reading:
     for each inclusion.
     """
 
-    def __init__(self, sources: Sources, wishes: Wishes, overlay: Overlay, progress: Progress, built_in: BuiltIn) -> None:
+    def __init__(
+        self, sources: Sources, wishes: Wishes, overlay: Overlay, progress: Progress, built_in: BuiltIn
+    ) -> None:
         options = sources.options
         self.options, self.overlay, self.progress, self.moved = options, overlay, progress, sources.moved
         self.root = options.server_root if options is not None else ""
@@ -264,7 +291,10 @@ class Reading:
         marks = _template_lines(data)
         if not marks and file.role is not Role.MAIN and is_foreign(file.document):
             file.foreign = True
-            self._unread(Place(file.path, 1), "this text is no configuration of httpd: hardly a line begins with a directive")
+            self._unread(
+                Place(file.path, 1),
+                "this text is no configuration of httpd: hardly a line begins with a directive",
+            )
         if marks:
             file.template = True
             self._unread(Place(file.path, marks[0]), f"marks of a template in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the first: "
@@ -373,17 +403,27 @@ class Reading:
         if not argument or (line.file.template and TEMPLATE.search(argument)):
             return
         if not self.root and argument[:1] != "/":
-            self._unread(line.place, f"{line.node.name} {argument}: without a server root its files can't be found", includes=True)
+            self._unread(
+                line.place,
+                f"{line.node.name} {argument}: without a server root its files can't be found",
+                includes=True,
+            )
             return
         if self.options is None:
-            self._unread(line.place, f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read",
-                         includes=True)
+            self._unread(
+                line.place,
+                f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read",
+                includes=True,
+            )
             return
         optional = line.name == "includeoptional"
         path = self.place(argument if is_windows_path(argument) else root_relative(self.root, argument))
         if not path:
-            self._unread(line.place, f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}",
-                         includes=True)
+            self._unread(
+                line.place,
+                f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}",
+                includes=True,
+            )
             return
         self.estate.include_patterns.append(path)
         included = []

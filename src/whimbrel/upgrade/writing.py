@@ -92,7 +92,9 @@ class Journal:
             _sync_folder(self.path)
 
 
-def write(files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None, is_read: IsRead = nowhere) -> list[str]:
+def write(
+    files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None, is_read: IsRead = nowhere
+) -> list[str]:
     """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups, where
     *is_read* is False.
 
@@ -193,7 +195,11 @@ def _tidy(backup: str) -> None:
 # steps -------------------------------------------------------------------------------------------
 def _entry(path: str, data: bytes, folder: str, is_read: IsRead) -> Entry:
     target = text(os.path.realpath(raw(path)))
-    return Entry(target, backup_path(target, BACKUP, text(os.path.realpath(raw(journal_directory(folder)))), is_read), _digest(data))
+    return Entry(
+        target,
+        backup_path(target, BACKUP, text(os.path.realpath(raw(journal_directory(folder)))), is_read),
+        _digest(data),
+    )
 
 
 def _beside_backup(entry: Entry, suffix: str) -> str:
@@ -202,7 +208,9 @@ def _beside_backup(entry: Entry, suffix: str) -> str:
     """
     wanted = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + suffix)
     try:
-        same = os.stat(raw(os.path.dirname(wanted))).st_dev == os.stat(raw(os.path.dirname(entry.target))).st_dev
+        same = (
+            os.stat(raw(os.path.dirname(wanted))).st_dev == os.stat(raw(os.path.dirname(entry.target))).st_dev
+        )
     except OSError:
         same = False
     return wanted if same else entry.target + suffix

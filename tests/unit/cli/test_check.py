@@ -118,7 +118,9 @@ def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> N
     assert run(tmp_path / "ports.conf", "--whole").stdout.startswith("input: whole server: ")
     (tmp_path / ".htaccess").write_text("Order allow,deny\n")
     assert run(tmp_path / ".htaccess").stdout.startswith("input: .htaccess: ")
-    assert json.loads(run(tmp_path / "ports.conf", "--format", "json").stdout)["input"][0].startswith("input: fragment: ")
+    assert json.loads(run(tmp_path / "ports.conf", "--format", "json").stdout)["input"][0].startswith(
+        "input: fragment: "
+    )
 
 
 def test_a_list_of_compiled_in_modules(tmp_path: Path) -> None:
@@ -132,8 +134,10 @@ def test_a_list_of_compiled_in_modules(tmp_path: Path) -> None:
 
 
 def test_rules_do_not_contradict_each_other(tmp_path: Path) -> None:
-    (tmp_path / "httpd.conf").write_text("ServerRoot /nowhere\nLoadModule authz_host_module modules/mod_authz_host.so\n"
-                                         "<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n")
+    (tmp_path / "httpd.conf").write_text(
+        "ServerRoot /nowhere\nLoadModule authz_host_module modules/mod_authz_host.so\n"
+        "<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
+    )
     found = json.loads(run(tmp_path / "httpd.conf", "--format", "json").stdout)["findings"]
     assert [one["new"] for one in found if one["rule"] == "C17"] == [["Require all denied"]]
     assert not [one for one in found if "mod_access_compat is not loaded" in one["message"]]
@@ -141,6 +145,8 @@ def test_rules_do_not_contradict_each_other(tmp_path: Path) -> None:
 
 def test_a_release_that_does_not_refuse(tmp_path: Path) -> None:
     (tmp_path / ".htaccess").write_text("RewriteEngine On\nRewriteRule ^a/(.*)$ /b/$1\n")
-    assert "from 2.4.60 on, URLs that match `^a/(.*)$`" in run(tmp_path / ".htaccess", "--select", "R01").stdout
+    assert (
+        "from 2.4.60 on, URLs that match `^a/(.*)$`" in run(tmp_path / ".htaccess", "--select", "R01").stdout
+    )
     assert run(tmp_path / ".htaccess", "--select", "R01", "--target", "2.4.59").exit_code == 0
     assert run(tmp_path / ".htaccess", "--target", "2.2").exit_code == 2

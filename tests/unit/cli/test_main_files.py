@@ -9,11 +9,20 @@ import pytest
 from whimbrel.cli.main_files import main_file
 
 
-@pytest.mark.parametrize(("name", "text", "whole"), [
-    ("httpd.conf", "Listen 80\n", True), ("httpd.conf", "ServerName a\n", False), ("ports.conf", "NameVirtualHost *:80\nListen 80\n", False),
-    ("own.conf", "ServerRoot /srv/x\n", True), ("own.conf", "# ServerRoot /srv/x\n", False), ("php.conf", "LoadModule php5_module x.so\n", False),
-    ("apache2.conf", "Include mods-enabled/*.load\n", False), ("apache2.conf", "Listen 81\n<VirtualHost *:81>\n</VirtualHost>\n", False),
-    (".htaccess", "ServerRoot /srv/x\n", False)])
+@pytest.mark.parametrize(
+    ("name", "text", "whole"),
+    [
+        ("httpd.conf", "Listen 80\n", True),
+        ("httpd.conf", "ServerName a\n", False),
+        ("ports.conf", "NameVirtualHost *:80\nListen 80\n", False),
+        ("own.conf", "ServerRoot /srv/x\n", True),
+        ("own.conf", "# ServerRoot /srv/x\n", False),
+        ("php.conf", "LoadModule php5_module x.so\n", False),
+        ("apache2.conf", "Include mods-enabled/*.load\n", False),
+        ("apache2.conf", "Listen 81\n<VirtualHost *:81>\n</VirtualHost>\n", False),
+        (".htaccess", "ServerRoot /srv/x\n", False),
+    ],
+)
 def test_a_file_by_its_content(name: str, text: str, whole: bool, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     assert (main_file(tmp_path / name) is not None) is whole

@@ -141,4 +141,7 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     assert err.startswith(f"input: whole server: {site}/conf/httpd.conf\n")
     assert "R01 in 3 places: needs review: from 2.4.60 on, URLs that match `^/(.*)$`" in err
     assert "    at conf/httpd.conf:3, 4, 5" in err
-    assert "C43: decision to take (changed)" in err and "    decide: whether back ends may stay unverified" in err
+    assert (
+        "C43: decision to take (changed)" in err
+        and "    decide: whether back ends may stay unverified" in err
+    )

@@ -105,7 +105,13 @@ def wishes(example: Example) -> tuple[Wishes, tuple[str, ...]]:
             flags.add(key)
         else:
             raise ValueError(f"a wish that means nothing: {line}")
-    found = Wishes(style=style, also_22="also-2.2" in flags, exact="exact" in flags, unsafe_flags="unsafe-flags" in flags, target=target)
+    found = Wishes(
+        style=style,
+        also_22="also-2.2" in flags,
+        exact="exact" in flags,
+        unsafe_flags="unsafe-flags" in flags,
+        target=target,
+    )
     return found, tuple(defines)
 
 

@@ -13,15 +13,27 @@ from whimbrel.upgrade.writing import BACKUP, JOURNAL, undo, write
 MAIN = "conf/httpd.conf"
 
 
-@pytest.mark.parametrize(("include", "is_read"), [
-    ("conf.d/", True), ("conf.d", True), ("conf.d/*", True), ("conf.d/*.conf", False), ("conf.d/a.conf", False), ("c*/*", True), ("*.d/a*", True)])
+@pytest.mark.parametrize(
+    ("include", "is_read"),
+    [
+        ("conf.d/", True),
+        ("conf.d", True),
+        ("conf.d/*", True),
+        ("conf.d/*.conf", False),
+        ("conf.d/a.conf", False),
+        ("c*/*", True),
+        ("*.d/a*", True),
+    ],
+)
 def test_what_an_include_reads(include: str, is_read: bool, tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: f"Include {include}\n", "conf.d/a.conf": "X 1\n"})
     assert read_by_includes(found)(f"{tmp_path}/conf.d/a.conf{BACKUP}") is is_read
 
 
 def test_wildcards_match_no_dot_but_directories_hold_everything(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "Include conf.d/*\nInclude sites/\n", "conf.d/a": "X 1\n", "sites/b": "X 1\n"})
+    found = estate(
+        tmp_path, {MAIN: "Include conf.d/*\nInclude sites/\n", "conf.d/a": "X 1\n", "sites/b": "X 1\n"}
+    )
     is_read = read_by_includes(found)
     assert not is_read(f"{tmp_path}/conf.d/.x") and is_read(f"{tmp_path}/sites/.x/y")
 

@@ -19,12 +19,20 @@ PHP = "LoadModule php5_module modules/libphp5.so\n"
 
 
 def test_one_foreign_line_does_not_make_the_default_modules_absent(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: PHP + "<IfModule mod_dir.c>\nDirectoryIndex a\n</IfModule>\n<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n"})
+    found = estate(
+        tmp_path,
+        {
+            MAIN: PHP
+            + "<IfModule mod_dir.c>\nDirectoryIndex a\n</IfModule>\n<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n"
+        },
+    )
     assert found.built_in.assumed and found.built_in.modules == DEFAULT
     assert lives(found)["directoryindex"] == (True, None)
     assert lives(found)["rewriteengine"] == (False, False)
     new = upgrade(found).files[f"{tmp_path}/{MAIN}"].decode()
-    assert {f"LoadModule {name}_module modules/mod_{name}.so" for name in ("dir", "mime", "autoindex")} <= set(new.split("\n"))
+    assert {
+        f"LoadModule {name}_module modules/mod_{name}.so" for name in ("dir", "mime", "autoindex")
+    } <= set(new.split("\n"))
     assert "mod_rewrite.so" not in new
 
 
@@ -35,15 +43,26 @@ def test_a_line_of_the_default_build_shows_a_binary_without_it(tmp_path: Path) -
 
 
 def test_the_configure_line_says_what_is_built_in(tmp_path: Path) -> None:
-    laid(tmp_path, {"build/config.nice": '"./configure" \\\n"--enable-rewrite" \\\n"--disable-userdir" \\\n"--enable-dir=shared" \\\n"$@"\n'})
+    laid(
+        tmp_path,
+        {
+            "build/config.nice": '"./configure" \\\n"--enable-rewrite" \\\n"--disable-userdir" \\\n"--enable-dir=shared" \\\n"$@"\n'
+        },
+    )
     found = estate(tmp_path, {MAIN: "RewriteEngine On\n"})
     assert found.built_in.origin == "build/config.nice" and not found.built_in.assumed
     assert found.built_in.modules == (DEFAULT | {"rewrite_module"}) - {"userdir_module", "dir_module"}
 
 
-@pytest.mark.parametrize(("text", "modules"), [
-    ('"--enable-mods-shared=all"', set()), ('"--enable-mods-shared=dir alias"', DEFAULT - {"dir_module", "alias_module"}),
-    ("# --disable-dir", DEFAULT), ('"--enable-modules=rewrite"', DEFAULT | {"rewrite_module"})])
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ('"--enable-mods-shared=all"', set()),
+        ('"--enable-mods-shared=dir alias"', DEFAULT - {"dir_module", "alias_module"}),
+        ("# --disable-dir", DEFAULT),
+        ('"--enable-modules=rewrite"', DEFAULT | {"rewrite_module"}),
+    ],
+)
 def test_configure_lines(text: str, modules: set[str]) -> None:
     assert configured(text) == modules
 
@@ -66,6 +85,11 @@ def test_a_list_counts_first(tmp_path: Path) -> None:
 
 
 def test_windows_has_neither_prefork_nor_unixd(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: 'ServerRoot "C:/xampp/apache"\r\nLoadModule dir_module modules/mod_dir.so\r\nThreadsPerChild 250\r\n'})
+    found = estate(
+        tmp_path,
+        {
+            MAIN: 'ServerRoot "C:/xampp/apache"\r\nLoadModule dir_module modules/mod_dir.so\r\nThreadsPerChild 250\r\n'
+        },
+    )
     assert is_windows(found)
     assert [need.identifier for need in needs(found)] == ["authz_core_module"]

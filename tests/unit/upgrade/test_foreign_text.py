@@ -25,8 +25,18 @@ def test_no_configuration(text: str, tmp_path: Path) -> None:
     assert not upgrade(found).files
 
 
-@pytest.mark.parametrize("text", [
-    "", "# nothing\n", "SecRule A b\nSecAction c\n", "php_value a b\n", "<IfModule x.c>\n</IfModule>\n", "WSGIScriptAlias / /x\n", "Order allow,deny\n",
-    "Foo 1\nBar 2\nBaz 3\nListen 80\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# nothing\n",
+        "SecRule A b\nSecAction c\n",
+        "php_value a b\n",
+        "<IfModule x.c>\n</IfModule>\n",
+        "WSGIScriptAlias / /x\n",
+        "Order allow,deny\n",
+        "Foo 1\nBar 2\nBaz 3\nListen 80\n",
+    ],
+)
 def test_a_configuration(text: str) -> None:
     assert not is_foreign(parse(text.encode()))

@@ -37,12 +37,20 @@ def _possible(estate: Estate) -> Iterator[Finding]:
     """The first line of a file whose server is not at hand: mod_filter may be missing there."""
     seen: set[str] = set()
     for line in estate.named("addoutputfilterbytype"):
-        guarded = any(section.args.strip() in ("mod_filter.c", "filter_module") for section in line.enclosing("<ifmodule"))
+        guarded = any(
+            section.args.strip() in ("mod_filter.c", "filter_module")
+            for section in line.enclosing("<ifmodule")
+        )
         if estate.context is not InputContext.SERVER and not guarded and line.file.path not in seen:
             seen.add(line.file.path)
             harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
-            yield Finding("C34", line.place, f"possible: AddOutputFilterByType belongs to mod_filter; 2.4 {harm} where no line loads it",
-                          "look whether mod_filter is loaded (on Debian `a2enmod filter`)", Risk.BREAKS)
+            yield Finding(
+                "C34",
+                line.place,
+                f"possible: AddOutputFilterByType belongs to mod_filter; 2.4 {harm} where no line loads it",
+                "look whether mod_filter is loaded (on Debian `a2enmod filter`)",
+                Risk.BREAKS,
+            )
 
 
 def _ignored(estate: Estate) -> Iterator[Finding]:

@@ -44,7 +44,11 @@ def _unasked(estate: Estate) -> Iterator[Finding]:
     for host in found.hosts:
         if words[host] != host.words:
             finding = _finding(host, words[host])
-            yield replace(finding, remedy=f"{PARTIAL}; {finding.remedy}", safety=Safety.MANUAL, edits=()) if estate.is_partial else finding
+            yield (
+                replace(finding, remedy=f"{PARTIAL}; {finding.remedy}", safety=Safety.MANUAL, edits=())
+                if estate.is_partial
+                else finding
+            )
     if not equal:
         last = found.hosts[-1].statement
         yield Finding("C14", last.place, DIFFERENT, LOOK)

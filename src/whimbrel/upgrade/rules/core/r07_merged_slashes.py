@@ -20,15 +20,22 @@ _ACCESS: Final = frozenset({"require", "order", "deny", "allow", "satisfy", "<li
 
 def check(estate: Estate) -> Iterator[Finding]:
     """Patterns of URLs that want two slashes in a row, which no URL has any more."""
-    if estate.wishes.target < SINCE or any("off" in line.args.lower() for line in estate.named("mergeslashes", dead=True)):
+    if estate.wishes.target < SINCE or any(
+        "off" in line.args.lower() for line in estate.named("mergeslashes", dead=True)
+    ):
         return
     for section in estate.named("<locationmatch", "<location"):
         pattern = _pattern(section)
         if _TWO.search(_ASIDE.sub("_", pattern)):
             guards = any(child.name in _ACCESS for child in section.children)
-            yield Finding("R07", section.place, f"{pattern} wants two slashes in a row; from 2.4.39 on slashes are merged before it is matched, so that "
-                          "the section never applies", "write one slash; MergeSlashes Off brings 2.2's way back for the whole server",
-                          Risk.OPENS if guards else Risk.CHANGES)
+            yield Finding(
+                "R07",
+                section.place,
+                f"{pattern} wants two slashes in a row; from 2.4.39 on slashes are merged before it is matched, so that "
+                "the section never applies",
+                "write one slash; MergeSlashes Off brings 2.2's way back for the whole server",
+                Risk.OPENS if guards else Risk.CHANGES,
+            )
 
 
 def _pattern(section: Statement) -> str:

@@ -13,8 +13,13 @@ def check(estate: Estate) -> Iterator[Finding]:
     for line in estate.named("servername", "serveralias"):
         names = [word for word in line.words() if "_" in word and "${" not in word]
         if names:
-            yield Finding("R08", line.place, f"2.2.34 answers 400 to a Host field with an underscore ({names[0]}); 2.4 answers it from this virtual host",
-                          "nothing, unless the name was to stay unreachable", Risk.COSMETIC)
+            yield Finding(
+                "R08",
+                line.place,
+                f"2.2.34 answers 400 to a Host field with an underscore ({names[0]}); 2.4 answers it from this virtual host",
+                "nothing, unless the name was to stay unreachable",
+                Risk.COSMETIC,
+            )
 
 
 RULE = Rule("R08", "host-underscores", "A Host field with an underscore is taken", check)

@@ -19,9 +19,14 @@ def check(estate: Estate) -> Iterator[Finding]:
         return
     line = next(estate.named("listen"), None)
     if line is not None and not any(estate.named("httpprotocoloptions", dead=True)):
-        yield Finding("R09", line.place, "request lines and fields that break the syntax of HTTP (a bare line feed, a blank in the URL or before the "
-                      "colon of a field, `GET *`, a second URL scheme) are answered with 400; 2.2 before 2.2.32 took them",
-                      "look whether old clients or monitors send such requests; HttpProtocolOptions Unsafe takes some of them", Risk.COSMETIC)
+        yield Finding(
+            "R09",
+            line.place,
+            "request lines and fields that break the syntax of HTTP (a bare line feed, a blank in the URL or before the "
+            "colon of a field, `GET *`, a second URL scheme) are answered with 400; 2.2 before 2.2.32 took them",
+            "look whether old clients or monitors send such requests; HttpProtocolOptions Unsafe takes some of them",
+            Risk.COSMETIC,
+        )
 
 
 RULE = Rule("R09", "strict-requests", "Requests that break the syntax of HTTP are refused", check)

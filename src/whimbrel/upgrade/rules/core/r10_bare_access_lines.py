@@ -20,8 +20,14 @@ def check(estate: Estate) -> Iterator[Finding]:
     for lines in seen.values():
         first = min(lines, key=lambda line: line.node.number)
         many = f" ({len(lines)} lines)" if len(lines) > 1 else ""
-        yield Finding("R10", first.place, f"{first.node.name} outside of any section{many}: the file that includes this one decides where it holds, and 2.4 "
-                      "knows the directive with mod_access_compat only", _advice(lines), Risk.BREAKS)
+        yield Finding(
+            "R10",
+            first.place,
+            f"{first.node.name} outside of any section{many}: the file that includes this one decides where it holds, and 2.4 "
+            "knows the directive with mod_access_compat only",
+            _advice(lines),
+            Risk.BREAKS,
+        )
 
 
 def _advice(lines: list[Statement]) -> str:

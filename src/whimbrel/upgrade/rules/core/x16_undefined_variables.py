@@ -29,17 +29,27 @@ def check(estate: Estate) -> Iterator[Finding]:
             if name not in seen and name not in defined:
                 seen.add(name)
                 stops = line.name == "mutex" or (environment and line.name in STOPS)
-                yield Finding("X16", line.place, f"${{{name}}} is not set: 2.4 warns (AH00111) and takes the text as it stands"
-                              + f"; {line.node.name} stops the start then" * stops,
-                              f"set {name} in envvars, or with Define", Risk.BREAKS if stops else Risk.COSMETIC)
+                yield Finding(
+                    "X16",
+                    line.place,
+                    f"${{{name}}} is not set: 2.4 warns (AH00111) and takes the text as it stands"
+                    + f"; {line.node.name} stops the start then" * stops,
+                    f"set {name} in envvars, or with Define",
+                    Risk.BREAKS if stops else Risk.COSMETIC,
+                )
 
 
 def _mutexes(estate: Estate) -> Iterator[Finding]:
     """Mutex, which 2.2 did not have: no 2.2 shows that its variable is set."""
     for line in estate.named("mutex", dead=True):
         for name in NAME.findall(line.args)[:1]:
-            yield Finding("X16", line.place, f"possible: whether ${{{name}}} is set is not known here; 2.4 does not start with Mutex where it is not",
-                          f"look into envvars for {name}, or set it with Define", Risk.COSMETIC)
+            yield Finding(
+                "X16",
+                line.place,
+                f"possible: whether ${{{name}}} is set is not known here; 2.4 does not start with Mutex where it is not",
+                f"look into envvars for {name}, or set it with Define",
+                Risk.COSMETIC,
+            )
 
 
 def _environment(estate: Estate) -> bool:

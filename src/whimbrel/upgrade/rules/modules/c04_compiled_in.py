@@ -16,9 +16,13 @@ def check(estate: Estate) -> Iterator[Finding]:
     """
     own = main_statements(estate)
     if own and estate.built_in.assumed:
-        yield Finding("C04", own[0].place,
-                      f"which modules the 2.2 binary has compiled in is not in the text: {estate.built_in.origin} is assumed",
-                      "compare with the output of `httpd -l` of the old server, or give it with --built-in FILE", Risk.CHANGES)
+        yield Finding(
+            "C04",
+            own[0].place,
+            f"which modules the 2.2 binary has compiled in is not in the text: {estate.built_in.origin} is assumed",
+            "compare with the output of `httpd -l` of the old server, or give it with --built-in FILE",
+            Risk.CHANGES,
+        )
     yield from of_rule(estate, "C04")
 
 

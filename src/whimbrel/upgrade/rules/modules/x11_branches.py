@@ -28,8 +28,14 @@ def check(estate: Estate) -> Iterator[Finding]:
 
 
 def _successor(name: str) -> str:
-    identifier = name if name.endswith("_module") else f"{name.removeprefix('mod_').removesuffix('.c')}_module"
-    return f"look whether a successor should do it: {GONE[identifier]}" if identifier in GONE else "look whether a successor should do it"
+    identifier = (
+        name if name.endswith("_module") else f"{name.removeprefix('mod_').removesuffix('.c')}_module"
+    )
+    return (
+        f"look whether a successor should do it: {GONE[identifier]}"
+        if identifier in GONE
+        else "look whether a successor should do it"
+    )
 
 
 def _has(rows: tuple[object, ...], name: str) -> bool:

@@ -16,10 +16,24 @@ from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
 
 OWN: Final = THIRD_PARTY_22 - {"remoteip_module"}
 """Modules that came from elsewhere in 2.2 and that 2.4 brings itself."""
-SUCCEEDED: Final = frozenset({
-    "bw_module", "bwshare_module", "auth_token_module", "auth_mysql_module", "mysql_auth_module", "auth_pgsql_module", "scgi_module",
-    "fastcgi_module", "uwsgi_module", "authz_ldap_module", "form_module", "cband_module", "deny_module", "security_module",
-})
+SUCCEEDED: Final = frozenset(
+    {
+        "bw_module",
+        "bwshare_module",
+        "auth_token_module",
+        "auth_mysql_module",
+        "mysql_auth_module",
+        "auth_pgsql_module",
+        "scgi_module",
+        "fastcgi_module",
+        "uwsgi_module",
+        "authz_ldap_module",
+        "form_module",
+        "cband_module",
+        "deny_module",
+        "security_module",
+    }
+)
 """Modules that something else replaces; those that only need a new build are row C06's."""
 PHP: Final = ("php_value", "php_flag", "php_admin_value", "php_admin_flag")
 
@@ -39,7 +53,13 @@ def check(estate: Estate) -> Iterator[Finding]:
             yield Finding("X24", line.place, f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
                           "leave out the file that was built for 2.2", Risk.COSMETIC)
         elif found is not None and old.module(name) is None:
-            yield Finding("X24", line.place, f"{name} was built for 2.2, and 2.4 has a successor", f"what becomes of it: {found[1]}", Risk.BREAKS)
+            yield Finding(
+                "X24",
+                line.place,
+                f"{name} was built for 2.2, and 2.4 has a successor",
+                f"what becomes of it: {found[1]}",
+                Risk.BREAKS,
+            )
     yield from _directives(estate)
 
 
@@ -51,8 +71,13 @@ def _directives(estate: Estate) -> Iterator[Finding]:
             known = fate(product)
             if known is not None and (line.file.path, product) not in seen:
                 seen.add((line.file.path, product))
-                yield Finding("X24", line.place, f"{line.node.name} is {known[0]}'s: 2.4 knows it only where that is loaded",
-                              f"what becomes of it: {known[1]}", Risk.COSMETIC)
+                yield Finding(
+                    "X24",
+                    line.place,
+                    f"{line.node.name} is {known[0]}'s: 2.4 knows it only where that is loaded",
+                    f"what becomes of it: {known[1]}",
+                    Risk.COSMETIC,
+                )
 
 
 RULE = Rule("X24", "successors", "Modules of other origin and their successors", check)

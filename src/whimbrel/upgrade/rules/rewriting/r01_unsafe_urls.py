@@ -52,7 +52,11 @@ def check(estate: Estate) -> Iterator[Finding]:
     for rule in rules(estate):
         if not rule.substitutes:
             continue
-        needs = [need for need in (_question_mark(rule, maps), _blank(rule, maps), _prefix(rule)) if need is not None]
+        needs = [
+            need
+            for need in (_question_mark(rule, maps), _blank(rule, maps), _prefix(rule))
+            if need is not None
+        ]
         needs = [need for need in needs if target >= (SINCE_UNSAFE if need.is_unsafe else SINCE_BLANKS)]
         refused = [need for need in needs if need.is_unsafe and not estate.wishes.unsafe_flags]
         escaped = [need for need in needs if need not in refused]
@@ -66,8 +70,12 @@ def _refused(rule: RewriteLine, needs: list[Need]) -> Finding:
     """What 2.4 refuses unless an Unsafe flag is added, with the URLs that are concerned."""
     flags = ", ".join(flag for need in needs for flag in need.flags)
     what = f"from 2.4.60 on, URLs that match `{rule.parts.first}` are answered with 403 where {' and '.join(need.why for need in needs)}"
-    return Finding("R01", rule.line.place, what,
-                   f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which reopens what 2.4.60 closed")
+    return Finding(
+        "R01",
+        rule.line.place,
+        what,
+        f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which reopens what 2.4.60 closed",
+    )
 
 
 def _finding(estate: Estate, rule: RewriteLine, needs: list[Need]) -> Finding:

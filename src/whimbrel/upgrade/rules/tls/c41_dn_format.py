@@ -44,11 +44,20 @@ def _possible(estate: Estate) -> Iterator[Finding]:
         return
     seen: set[str] = set()
     for line in estate.everything():
-        if "_DN" in line.args and VARIABLE.search(line.args) and line.in_24 is not False and line.file.path not in seen:
+        if (
+            "_DN" in line.args
+            and VARIABLE.search(line.args)
+            and line.in_24 is not False
+            and line.file.path not in seen
+        ):
             seen.add(line.file.path)
-            yield Finding("C41", line.place, "possible: the *_DN variables have the format of RFC 2253 in 2.4 (CN=x,O=y instead of /O=y/CN=x); the "
-                          "SSLEngine and SSLOptions of this file stand elsewhere",
-                          f"write `SSLOptions +{LEGACY}` in the server, or compare with the new format")
+            yield Finding(
+                "C41",
+                line.place,
+                "possible: the *_DN variables have the format of RFC 2253 in 2.4 (CN=x,O=y instead of /O=y/CN=x); the "
+                "SSLEngine and SSLOptions of this file stand elsewhere",
+                f"write `SSLOptions +{LEGACY}` in the server, or compare with the new format",
+            )
 
 
 def _used(estate: Estate) -> bool:
