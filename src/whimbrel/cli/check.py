@@ -17,6 +17,7 @@ import typer
 
 from whimbrel.cli.conf_options import (
     After,
+    AsServer,
     BadUse,
     Before,
     BuiltIn,
@@ -26,7 +27,6 @@ from whimbrel.cli.conf_options import (
     File,
     Root,
     Target,
-    Whole,
     release,
     sources,
 )
@@ -72,7 +72,7 @@ Numbers = Annotated[str, typer.Option(metavar="C17,...", help="Numbers of rules.
 @app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
 def check(
     conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None, defines: Defines = None,
-    envvars: Envvars = None, whole: Whole = False, built_in: BuiltIn = None, target: Target = "2.4",
+    envvars: Envvars = None, as_server: AsServer = False, built_in: BuiltIn = None, target: Target = "2.4",
     shape: Annotated[Format, typer.Option("--format", help="How the findings are shown.")] = Format.text,
     select: Numbers = "", ignore: Numbers = "",
     baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Findings to leave out: those of an earlier --write-baseline.")] = None,
@@ -101,9 +101,9 @@ def check(
             parts = _parts(
                 conf or [],
                 lambda paths: sources(
-                    paths, root, file, before or [], after or [], defines or [], envvars, whole, built_in
+                    paths, root, file, before or [], after or [], defines or [], envvars, as_server, built_in
                 ),
-                whole,
+                as_server,
             )
             report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1, Wishes(target=release(target))))
         if write_baseline is not None:
@@ -132,12 +132,12 @@ def _parts(
     return [*found, read(loose)] if loose or not whole else found
 
 
-def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, wishes: Wishes) -> Report:
+def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: Wishes) -> Report:
     from whimbrel.cli.check_sources import run
     from whimbrel.cli.progress import Bar
 
     with Bar() as bar:
-        return run(parts, wanted, jobs, bar.look, bar.step, wishes)
+        return run(parts, wanted, jobs, bar.look, bar.step, options)
 
 
 def _show(report: Report, shape: Format, color: Color) -> None:

@@ -62,14 +62,14 @@ def run(
     jobs: int,
     progress: Progress,
     step: Step = unwatched,
-    wishes: Wishes | None = None,
+    options: Wishes | None = None,
 ) -> Report:
     """Look at everything; raises BadUse where not one file can be read."""
     report = Report(titles={rule.number: rule.title for rule in all_rules()})
     jobs_to_do = [(piece, folder) for sources, folder in parts for piece in pieces(sources)]
     unread: list[Finding] = []
     gc.disable()  # an estate is a million objects that stay, which the collector would look at again and again
-    every = check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress, step, wishes)
+    every = check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress, step, options)
     for (_piece, folder), checked in zip(jobs_to_do, every, strict=True):
         base = folder if len(parts) == 1 else from_system(os.getcwd())
         report.add(as_report(checked, base))

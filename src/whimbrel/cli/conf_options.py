@@ -26,7 +26,7 @@ Before = Annotated[list[str] | None, typer.Option("-C", metavar="DIRECTIVE", hel
 After = Annotated[list[str] | None, typer.Option("-c", metavar="DIRECTIVE", help="A directive to read after the file.")]
 Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME", help="Define a name for <IfDefine>.")]
 Envvars = Annotated[Path | None, typer.Option("--envvars", help="Shell variables to read first; of a Debian folder its own envvars.")]
-Whole = Annotated[
+AsServer = Annotated[
     bool,
     typer.Option(
         "--whole",
@@ -69,7 +69,7 @@ def release(target: str) -> int:
 
 
 def sources(conf: list[Path], root: Path | None, file: Path | None, before: list[str], after: list[str], defines: list[str], envvars: Path | None,
-            whole: bool = False, built_in: Path | None = None) -> tuple[Sources, str]:
+            as_server: bool = False, built_in: Path | None = None) -> tuple[Sources, str]:
     """What is to be read, and the directory that it belongs to; raises BadUse."""
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.reading import Sources
@@ -80,7 +80,7 @@ def sources(conf: list[Path], root: Path | None, file: Path | None, before: list
             raise BadUse(f"{path}: No such file or directory")
     directories = [path for path in conf if path.is_dir()]
     if root is None and file is None and conf:
-        main = main_file(conf[0], whole=whole)
+        main = main_file(conf[0], as_server=as_server)
         if main is None:
             return _fragments(conf, fragments, directories)
         root, file, moved = main.root, main.file, True

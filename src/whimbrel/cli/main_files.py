@@ -37,21 +37,21 @@ class MainFile:
     file: Path
 
 
-def main_file(path: Path, *, whole: bool = False) -> MainFile | None:
-    """The main file that *path* is or holds; None for a fragment.  *whole* takes any file for a whole
+def main_file(path: Path, *, as_server: bool = False) -> MainFile | None:
+    """The main file that *path* is or holds; None for a fragment.  *as_server* takes any file for a whole
     server.
     """
     if path.is_dir():
         own = ("httpd.conf", "apache2.conf") if path.name == "conf" else ()
         files = [path / name for name in (*own, *MAINS) if (path / name).is_file()]
-        return next((found for file in files if (found := main_file(file, whole=whole)) is not None), None)
+        return next((found for file in files if (found := main_file(file, as_server=as_server)) is not None), None)
     file = Path(os.path.abspath(path))
     try:
         data = file.read_bytes()
     except OSError:
         return None
     root = _root(file, data)
-    return MainFile(root, file) if whole or _is_whole(file, data, root) else None
+    return MainFile(root, file) if as_server or _is_server(file, data, root) else None
 
 
 def directory_of(file: Path) -> Path:
@@ -72,7 +72,7 @@ def _root(file: Path, data: bytes) -> Path:
     return directory_of(file)
 
 
-def _is_whole(file: Path, data: bytes, root: Path) -> bool:
+def _is_server(file: Path, data: bytes, root: Path) -> bool:
     if "htaccess" in file.name:
         return False
     if INCLUDED_MODULES.search(data):

@@ -16,6 +16,7 @@ import typer
 
 from whimbrel.cli.conf_options import (
     After,
+    AsServer,
     BadUse,
     Before,
     BuiltIn,
@@ -25,7 +26,6 @@ from whimbrel.cli.conf_options import (
     File,
     Root,
     Target,
-    Whole,
     release,
     sources,
 )
@@ -69,7 +69,7 @@ def upgrade(
     after: After = None,
     defines: Defines = None,
     envvars: Envvars = None,
-    whole: Whole = False,
+    as_server: AsServer = False,
     built_in: BuiltIn = None,
     target: Target = "2.4",
     write: Annotated[
@@ -120,7 +120,7 @@ def upgrade(
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
     try:
         what, folder = sources(
-            conf or [], root, file, before or [], after or [], defines or [], envvars, whole, built_in
+            conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
         )
         if undo:
             raise typer.Exit(_undo(folder))

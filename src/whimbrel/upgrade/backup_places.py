@@ -13,7 +13,7 @@ from typing import Final
 
 from whimbrel.config.includes import has_wildcards
 from whimbrel.octets import raw, text
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import Estate, Role
 from whimbrel.wildcards import wildcards
 
 DIRECTORY: Final = ".whimbrel-2.2"
@@ -34,8 +34,8 @@ def nowhere(_path: str) -> bool:
 def read_by_includes(estate: Estate) -> IsRead:
     """A test of whether some Include of *estate*, or one that is likely in its surroundings, reads a path."""
     patterns = [(_real(path), has_wildcards(path)) for path in dict.fromkeys(estate.include_patterns)]
-    alone = {os.path.dirname(_real(path)) for path, file in estate.files.items() if file.role.is_alone}
-    likely = {directory for directory in alone if INCLUDED.search(os.path.basename(directory))}
+    directories = {os.path.dirname(_real(path)) for path, file in estate.files.items() if file.role is Role.FRAGMENT}
+    likely = {directory for directory in directories if INCLUDED.search(os.path.basename(directory))}
 
     def is_read(path: str) -> bool:
         own = _real(path)

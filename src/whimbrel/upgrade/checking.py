@@ -72,10 +72,10 @@ def check(
     wanted: Selection,
     progress: Progress | None = None,
     step: Step = unwatched,
-    wishes: Wishes | None = None,
+    options: Wishes | None = None,
 ) -> Checked:
     """Read and judge."""
-    estate = read_estate(sources, wishes or Wishes(), progress=progress)
+    estate = read_estate(sources, options or Wishes(), progress=progress)
     estate.step = step
     return judge(estate, wanted)
 
@@ -139,15 +139,15 @@ def check_all(
     jobs: int,
     progress: Progress | None = None,
     step: Step = unwatched,
-    wishes: Wishes | None = None,
+    options: Wishes | None = None,
 ) -> Iterator[Checked]:
     """What comes of each part, in order, by up to *jobs* processes."""
     if jobs < 2 or len(parts) < 2:
-        yield from (check(part, wanted, progress, step, wishes) for part in parts)
+        yield from (check(part, wanted, progress, step, options) for part in parts)
         return
     with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
         for number, (part, checked) in enumerate(
-            zip(parts, pool.map(partial(check, wanted=wanted, wishes=wishes), parts), strict=True), 1
+            zip(parts, pool.map(partial(check, wanted=wanted, options=options), parts), strict=True), 1
         ):
             step("parts", number, len(parts))
             if progress is not None:

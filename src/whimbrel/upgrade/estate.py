@@ -25,11 +25,6 @@ class Role(Enum):
     HTACCESS = ".htaccess"
     FRAGMENT = "a file that was given alone: its context is unknown"
 
-    @property
-    def is_alone(self) -> bool:
-        """Return True for a file whose surroundings are unknown."""
-        return self is Role.FRAGMENT
-
 
 @dataclass(slots=True, eq=False)
 class SourceFile:

@@ -26,7 +26,7 @@ from whimbrel.cli.main_files import main_file
 def test_a_file_by_its_content(name: str, text: str, whole: bool, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     assert (main_file(tmp_path / name) is not None) is whole
-    assert main_file(tmp_path / name, whole=True) is not None
+    assert main_file(tmp_path / name, as_server=True) is not None
 
 
 def test_a_debian_directory(tmp_path: Path) -> None:
