@@ -384,13 +384,13 @@ class Reading:
     def server_root(self, line: Statement) -> None:
         """Where relative paths begin from here on; a folder that isn't here changes nothing."""
         path = getword(line.args)[0]
-        if line.in_22 is False or not path:
+        if line.in_22 is False or not path or self.options is None:
             return
         if self.moved:
             self.old_root = path.rstrip("/\\")
         elif is_directory(root_relative("/", path)):
             self.root = self.estate.root = root_relative("/", path)
-        elif self.options is not None:
+        else:
             self._unread(line.place, f"ServerRoot {path} is no folder here: relative paths are taken from {self.root}")
 
     def include(self, line: Statement) -> None:
