@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field, replace
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.choice import Choice, by_hand, fits_itself, lost_variable, settled
+from whimbrel.upgrade.choice import Choice, by_hand, settled, why_by_hand
 from whimbrel.upgrade.difference import added_lines
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.ignoring import ignored
@@ -75,6 +75,7 @@ class _Upgrade:
         self.result = Result(estate)
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, Place, str]] = set()
+        self.refused: dict[tuple[str, Place, str], Finding] = {}
         self._seen: dict[int, tuple[Estate, list[Finding]]] = {}  # by order: the estate that had nothing left to change
 
     def run(self) -> Result:
@@ -94,7 +95,7 @@ class _Upgrade:
         else:
             last.append(self._endless(last))
         self.result.files = {path: data for path, data in self.result.files.items() if data != self.first.files[path].document.bytes}
-        found = [*self.applied, *last, *self._unread()]
+        found = [*self.applied, *last, *self.refused.values(), *self._unread()]
         self.result.findings = self._sorted(found)
         return self.result
 
@@ -127,18 +128,14 @@ class _Upgrade:
         for wish in wishes:
             original = self._original(wish)
             key = (original.rule, original.place, original.message)
-            lost = lost_variable(wish, self.now)
-            if lost or not fits_itself(dict.fromkeys(wish.edits)):
-                left.append(
-                    by_hand(
-                        original, f"the text would lose {lost}" if lost else "its edits contradict each other"
-                    )
-                )
+            why = why_by_hand(wish, self.now)
+            if why:
+                self.refused[key] = by_hand(original, why)
                 continue
             decided = None if key in self.declined else self.decide(wish, self.now)
             if decided is None:
                 self.declined.add(key)
-                left.append(by_hand(original, "you declined the change"))
+                self.refused[key] = by_hand(original, "you declined the change")
             elif choice.offer(decided.edits):
                 chosen.append(replace(original, edits=decided.edits, new=self._new(decided)))
         return chosen, choice

@@ -6,7 +6,6 @@ What can't be read becomes an `Unread` of the estate, with its place, so that no
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -26,17 +25,10 @@ from whimbrel.upgrade.branches import Branches, Maybe, both
 from whimbrel.upgrade.estate import BuiltIn, Estate, Role, SourceFile, Statement, Unread
 from whimbrel.upgrade.foreign_text import is_foreign
 from whimbrel.upgrade.model import InputContext, Wishes
+from whimbrel.upgrade.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
 
 DEBIAN_ROOT: Final = "/etc/apache2"
 """The ServerRoot of Debian's apache2, whose main file names none."""
-TEMPLATE: Final = re.compile(
-    r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@"
-    r"|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\[%|\$\{[\w:]*::"
-)
-"""Marks of Jinja, ERB, Puppet, Ansible, and of programs that replace words such as @NAME@, %name%, __NAME__
-and {NAME}.
-"""
-_TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
 """Sections in another language."""
 BOM: Final = b"\xef\xbb\xbf"
@@ -288,7 +280,7 @@ class Reading:
             number = data.count(b"\n", 0, at) + 1
             many = data.count(b"\0")
             self._unread(Place(file.path, number), f"a NUL byte ({many} in this file): httpd doesn't see what follows it in its line")
-        marks = _template_lines(data)
+        marks = marked_lines(data)
         if not marks and file.role is not Role.MAIN and is_foreign(file.document):
             file.foreign = True
             self._unread(
@@ -320,7 +312,7 @@ class Reading:
                 args = node.args
                 if "${" in args:
                     args = expand(args, self._look_up)
-                if file.template and _TEMPLATE_LINE.match(name):
+                if file.template and TEMPLATE_LINE.match(name):
                     continue
                 statement = Statement(file, node, name, args, parent, [], via, old, new)
                 add(statement)
@@ -467,14 +459,3 @@ _ACTIONS: Final[dict[str, Callable[[Reading, Statement], None]]] = {
 def _lower(name: str) -> str:
     """Names agree in any case of the letters of ASCII."""
     return raw(name).lower().decode("latin-1")
-
-
-def _template_lines(data: bytes) -> list[int]:
-    """The numbers of the lines outside of comments that hold marks of a template; most files have none, which one search tells."""
-    source = text(data)
-    if not TEMPLATE.search(source):
-        return []
-    lines = enumerate(source.split("\n"), 1)
-    return [number for number, line in lines if not line.lstrip().startswith("#") and TEMPLATE.search(line)]
-
-
