@@ -20,12 +20,49 @@ from whimbrel.octets import from_system, raw, text
 if TYPE_CHECKING:
     from whimbrel.upgrade.reading import Sources
 
-Root = Annotated[Path | None, typer.Option("-d", metavar="DIRECTORY", help="The server root.")]
-File = Annotated[Path | None, typer.Option("-f", metavar="FILE", help="The configuration file, taken from the server root.")]
-Before = Annotated[list[str] | None, typer.Option("-C", metavar="DIRECTIVE", help="A directive to read before the file.")]
-After = Annotated[list[str] | None, typer.Option("-c", metavar="DIRECTIVE", help="A directive to read after the file.")]
-Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME", help="Define a name for <IfDefine>.")]
-Envvars = Annotated[Path | None, typer.Option("--envvars", help="Shell variables to read first; of a Debian folder its own envvars.")]
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "-d",
+        metavar="DIRECTORY",
+        help="Read the server below DIRECTORY. Default: this machine's. Example: -d /etc/httpd",
+    ),
+]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        "-f",
+        metavar="FILE",
+        help="Read FILE as the main file, from the server root on. Default: conf/httpd.conf. Example: -f conf/a.conf",
+    ),
+]
+Before = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-C",
+        metavar="DIRECTIVE",
+        help="Read DIRECTIVE before the main file. Default: none. Example: -C 'Listen 80'",
+    ),
+]
+After = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-c",
+        metavar="DIRECTIVE",
+        help="Read DIRECTIVE after the main file. Default: none. Example: -c 'KeepAlive Off'",
+    ),
+]
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("-D", metavar="NAME", help="Define NAME for <IfDefine>. Default: none. Example: -D SSL"),
+]
+Envvars = Annotated[
+    Path | None,
+    typer.Option(
+        "--envvars",
+        help="Read shell variables from a file first. Default: Debian's envvars. Example: --envvars envvars",
+    ),
+]
 AsServer = Annotated[
     bool,
     typer.Option(
@@ -50,8 +87,19 @@ Target = Annotated[
         "newest. Example: --target 2.4.58",
     ),
 ]
-Conf = Annotated[list[Path] | None, typer.Argument(metavar="[CONF|FOLDER]...", help="Configurations, fragments, .htaccess files, folders.")]
-
+Select = Annotated[
+    str, typer.Option(metavar="C17,...", help="Apply only these rules. Default: all rules. Example: --select C17,X01")
+]
+Ignore = Annotated[
+    str, typer.Option(metavar="C17,...", help="Leave out these rules. Default: none. Example: --ignore C52")
+]
+Conf = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[CONF|FOLDER]...",
+        help="Main files, fragments, .htaccess files, directories. Default: this machine's server.",
+    ),
+]
 
 
 class BadUse(Exception):

@@ -44,7 +44,9 @@ def main_file(path: Path, *, as_server: bool = False) -> MainFile | None:
     if path.is_dir():
         own = ("httpd.conf", "apache2.conf") if path.name == "conf" else ()
         files = [path / name for name in (*own, *MAINS) if (path / name).is_file()]
-        return next((found for file in files if (found := main_file(file, as_server=as_server)) is not None), None)
+        return next(
+            (found for file in files if (found := main_file(file, as_server=as_server)) is not None), None
+        )
     file = Path(os.path.abspath(path))
     try:
         data = file.read_bytes()

@@ -24,7 +24,9 @@ from whimbrel.cli.conf_options import (
     Defines,
     Envvars,
     File,
+    Ignore,
     Root,
+    Select,
     Target,
     release,
     sources,
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 FINE, CHANGES, USELESS, REVIEW = 0, 1, 2, 3
-Numbers = Annotated[str, typer.Option(metavar="C17,...", help="Numbers of rules.")]
 
 
 class Look(StrEnum):
@@ -82,21 +83,43 @@ def upgrade(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write the upgraded files to a folder of their own."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write the upgraded files to DIR. Default: show a diff. Example: --out /tmp/new",
+        ),
     ] = None,
     interactive: Annotated[
-        bool, typer.Option("--interactive", help="Show each change and ask; what was chosen is written.")
+        bool,
+        typer.Option(
+            "--interactive",
+            help="Show each change, ask, write what was chosen. Default: off. Example: --interactive",
+        ),
     ] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Put the files back as they were before --write.")
+        bool,
+        typer.Option(
+            "--undo",
+            help="Restore the files from before --write. Default: off. Example: --undo -d /etc/httpd",
+        ),
     ] = False,
     style: Annotated[
         Look,
-        typer.Option(help="native: Require everywhere; compat: the least change, with mod_access_compat."),
+        typer.Option(
+            help="Write access control with Require (native) or mod_access_compat (compat). Default: native. "
+            "Example: --style compat"
+        ),
     ] = Look.native,
-    also_22: Annotated[bool, typer.Option("--also-2.2", help="Keep the result fit for 2.2 as well.")] = False,
+    also_22: Annotated[
+        bool,
+        typer.Option("--also-2.2", help="Keep the result fit for 2.2. Default: off. Example: --also-2.2"),
+    ] = False,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Write what 2.2 did where the upgrade guide says otherwise.")
+        bool,
+        typer.Option(
+            "--exact",
+            help="Write what 2.2 did where the upgrade guide differs. Default: off. Example: --exact",
+        ),
     ] = False,
     unsafe_flags: Annotated[
         bool,
@@ -106,10 +129,14 @@ def upgrade(
             "Example: --unsafe-flags --target 2.4.62",
         ),
     ] = False,
-    select: Numbers = "",
-    ignore: Numbers = "",
-    color: Annotated[Color, typer.Option(help="Colours in the diff.")] = Color.auto,
-    json: Annotated[bool, typer.Option("--json", help="Findings and diffs as JSON.")] = False,
+    select: Select = "",
+    ignore: Ignore = "",
+    color: Annotated[
+        Color, typer.Option(help="Color the diff. Default: auto, on a terminal. Example: --color never")
+    ] = Color.auto,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
+    ] = False,
 ) -> None:
     """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
     from whimbrel.upgrade.model import Style, Wishes

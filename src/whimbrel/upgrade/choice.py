@@ -100,7 +100,9 @@ def _settled(finding: Finding, known: set[str], ways: dict[Place | None, set[fro
 
 
 def why_by_hand(finding: Finding, estate: Estate) -> str:
-    """The reason why the edits would guess: they read the value of a variable or of a template's mark; "" for none."""
+    """The reason why the edits would guess: they read the value of a variable or of a template's mark; "" for
+    none.
+    """
     if not fits_itself(dict.fromkeys(finding.edits)):
         return "its edits contradict each other"
     for path, group in _by_file(finding.edits).items():
@@ -117,7 +119,9 @@ def why_by_hand(finding: Finding, estate: Estate) -> str:
 
 
 def _lines_of(data: bytes, edit: Edit) -> bytes:
-    """The lines that *edit* touches; none where it inserts lines of its own, or puts another name for the first word."""
+    """The lines that *edit* touches; none where it inserts lines of its own, or puts another name for the
+    first word.
+    """
     start = data.rfind(b"\n", 0, edit.start) + 1
     inserts = edit.start == edit.end == start
     renames = edit.end > edit.start and data[start : edit.end].strip() == data[edit.start : edit.end].strip() and b"\n" not in edit.text

@@ -18,7 +18,9 @@ TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 
 
 def marked_lines(data: bytes) -> list[int]:
-    """The numbers of the lines outside of comments that hold marks of a template; most files have none, which one search tells."""
+    """The numbers of the lines outside of comments that hold marks of a template; most files have none, which
+    one search tells.
+    """
     source = text(data)
     if not TEMPLATE.search(source):
         return []

@@ -13,17 +13,43 @@ from whimbrel.upgrade.passes import Result, upgrade
 from whimbrel.upgrade.templates import has_mark, marked_lines
 
 LANGUAGES = {
-    "jinja": ("{{ value }}", "{% if x %}", "{% endif %}"), "erb": ("<%= @value %>", "<% if @x -%>", "<% end -%>"),
-    "puppet": ("<%= $value %>", "<% $list.each |$n| { -%>", "<% } -%>"), "ansible": ("{{ item.value | default('') }}", "{% for a in b %}", "{% endfor %}"),
-    "sed": ("@VALUE@", "# @IF@", "# @END@"), "sed with percents": ("%value%", "", ""), "sed with bars": ("__VALUE__", "", "")}
+    "jinja": ("{{ value }}", "{% if x %}", "{% endif %}"),
+    "erb": ("<%= @value %>", "<% if @x -%>", "<% end -%>"),
+    "puppet": ("<%= $value %>", "<% $list.each |$n| { -%>", "<% } -%>"),
+    "ansible": ("{{ item.value | default('') }}", "{% for a in b %}", "{% endfor %}"),
+    "sed": ("@VALUE@", "# @IF@", "# @END@"),
+    "sed with percents": ("%value%", "", ""),
+    "sed with bars": ("__VALUE__", "", ""),
+}
 LINES = [
-    "Order {}", "Order deny,allow", "Allow from {}", "Deny from all", "KeepAlive {}", "KeepAliveTimeout {}", "ServerTokens {}", "MaxClients {}", "LockFile {}",
-    "NameVirtualHost {}:80", "RewriteLog {}", "RewriteLogLevel {}", "DefaultType {}", "SSLProtocol {} SSLv2", "Options {} +Indexes", "Require {}",
-    "SSLMutex file:{}", "FilterProvider a b {} c", "CacheEnable mem {}", "ErrorLog |{}", "RewriteRule ^/a/(.*) {}/$1?q=$1"]
+    "Order {}",
+    "Order deny,allow",
+    "Allow from {}",
+    "Deny from all",
+    "KeepAlive {}",
+    "KeepAliveTimeout {}",
+    "ServerTokens {}",
+    "MaxClients {}",
+    "LockFile {}",
+    "NameVirtualHost {}:80",
+    "RewriteLog {}",
+    "RewriteLogLevel {}",
+    "DefaultType {}",
+    "SSLProtocol {} SSLv2",
+    "Options {} +Indexes",
+    "Require {}",
+    "SSLMutex file:{}",
+    "FilterProvider a b {} c",
+    "CacheEnable mem {}",
+    "ErrorLog |{}",
+    "RewriteRule ^/a/(.*) {}/$1?q=$1",
+]
 
 
 def judged(text: str, tmp_path: Path) -> Result:
-    """Upgrade *text* as a fragment; lines with marks stay, their names aside, and a second time changes nothing."""
+    """Upgrade *text* as a fragment; lines with marks stay, their names aside, and a second time changes
+    nothing.
+    """
     found = fragments(tmp_path, {"a.conf": text})
     result = upgrade(found)
     new = result.files.get(f"{tmp_path}/a.conf", text.encode()).decode()
