@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from tests.corpus.test_trees import roots
 
+from whimbrel.cli.conf_options import sources
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
-from whimbrel.upgrade.model import Style, Wishes
+from whimbrel.upgrade.backup_places import read_by_includes
+from whimbrel.upgrade.model import InputContext, Style, Wishes
 from whimbrel.upgrade.passes import ENGINE, Result, upgrade
 from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.writing import undo, write
 
 SHARED = Path(os.environ.get("WHIMBREL_SHARED") or Path(__file__).parents[3] / "shared")
 CORPUS = SHARED / "corpus"
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus under {SHARED.name}/ (set WHIMBREL_SHARED)")
 WISHES = [Wishes(), Wishes(style=Style.COMPAT), Wishes(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
+SERVER_LINES = ("LoadModule", "FileETag", "Options", "AllowOverride", "<IfModule mpm")
 
 
 def files() -> list[Path]:
@@ -57,6 +62,43 @@ def test_every_file_alone(wishes: Wishes) -> None:
     assert len(found) > 100
     for path in found:
         checked(Sources(fragments=(from_system(str(path)),)), wishes)
+
+
+def count(name: str, data: bytes) -> int:
+    return len(re.findall(rb"(?im)^[ \t]*" + name.encode() + rb"\b", data))
+
+
+@needs_corpus
+def test_a_fragment_gets_no_lines_for_servers() -> None:
+    """Files as they are named on the command line: ports.conf, snippets, virtual hosts."""
+    seen = 0
+    for path in sorted(path for path in (CORPUS / "files").rglob("*") if path.is_file()):
+        found, _directory = sources([path], None, None, [], [], [], None)
+        if found.context is InputContext.SERVER:
+            continue
+        seen += 1
+        estate = read_estate(found, Wishes())
+        for name, data in upgrade(estate).files.items():
+            old = estate.files[name].document.bytes
+            added = [one for one in SERVER_LINES if count(one, data) > count(one, old)]
+            assert not added, path
+    assert seen > 250
+
+
+@needs_corpus
+def test_written_and_undone_byte_for_byte(tmp_path: Path) -> None:
+    for number, path in enumerate(sorted(path for path in (CORPUS / "files").rglob("*") if path.is_file())[::4]):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        copy = directory / path.name
+        copy.write_bytes(path.read_bytes())
+        estate = read_estate(Sources(fragments=(from_system(str(copy)),)), Wishes())
+        files = upgrade(estate).files
+        if files:
+            write(files, from_system(str(directory)), is_read=read_by_includes(estate))
+            undo(from_system(str(directory)))
+        assert [one.name for one in directory.iterdir()] == [path.name]
+        assert copy.read_bytes() == path.read_bytes()
 
 
 @needs_corpus

@@ -14,8 +14,18 @@ from whimbrel.upgrade.rules import all_rules
 ROWS = Path(__file__).with_name("rows.txt").read_text(encoding="ascii").split()
 
 # Rows beyond the table, by the name of their document.
-OWN = {"R01": "unsafe-urls", "R02": "redirect-queries", "R03": "compared-case", "R04": "no-slash", "R05": "authorities-of-folders",
-       "R06": "ends-of-paths"}
+OWN = {
+    "R01": "unsafe-urls",
+    "R02": "redirect-queries",
+    "R03": "compared-case",
+    "R04": "no-slash",
+    "R05": "authorities-of-folders",
+    "R06": "ends-of-paths",
+    "R07": "merged-slashes",
+    "R08": "host-underscores",
+    "R09": "strict-requests",
+    "R10": "bare-access-lines",
+}
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 
 _NAMES = "names of modules and directives: the catalogue and the tables of the modules say which there are (versions=)"

@@ -15,12 +15,29 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.conf_options import After, BadUse, Before, Conf, Defines, Envvars, File, Root, sources
+from whimbrel.cli.conf_options import (
+    After,
+    AsServer,
+    BadUse,
+    Before,
+    BuiltIn,
+    Conf,
+    Defines,
+    Envvars,
+    File,
+    Ignore,
+    Root,
+    Select,
+    Target,
+    release,
+    sources,
+)
 from whimbrel.octets import raw
 
 if TYPE_CHECKING:
     from whimbrel.report.model import Report
     from whimbrel.upgrade.checking import Selection
+    from whimbrel.upgrade.model import Wishes
     from whimbrel.upgrade.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -51,28 +68,88 @@ FACES: Final = {
     "text": ("whimbrel.report.text", "render"), "json": ("whimbrel.report.data", "as_json"), "sarif": ("whimbrel.report.data", "sarif"),
     "github": ("whimbrel.report.pipelines", "github"), "html": ("whimbrel.report.page", "render"), "junit": ("whimbrel.report.pipelines", "junit"),
 }
-Numbers = Annotated[str, typer.Option(metavar="C17,...", help="Numbers of rules.")]
 
 
 @app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
 def check(
-    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None, defines: Defines = None,
+    conf: Conf = None,
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
     envvars: Envvars = None,
-    shape: Annotated[Format, typer.Option("--format", help="How the findings are shown.")] = Format.text,
-    select: Numbers = "", ignore: Numbers = "",
-    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Findings to leave out: those of an earlier --write-baseline.")] = None,
-    write_baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the findings down as known.")] = None,
-    color: Annotated[Color, typer.Option(help="Colours in the text.")] = Color.auto,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", min=0, help="Processes for many files; 0 for one for each core.")] = 0,
-    config_nice: Annotated[Path | None, typer.Option(metavar="FILE", help="A build/config.nice of 2.2 to judge.")] = None,
-    modules: Annotated[Path | None, typer.Option(metavar="DIR", help="A folder of module files to judge.")] = None,
-    htpasswd: Annotated[Path | None, typer.Option(metavar="FILE", help="A password file to judge.")] = None,
-    davlock: Annotated[Path | None, typer.Option(metavar="FILE", help="A lock database of mod_dav_fs to judge.")] = None,
+    as_server: AsServer = False,
+    built_in: BuiltIn = None,
+    target: Target = "2.4",
+    shape: Annotated[
+        Format,
+        typer.Option(
+            "--format", help="Choose the form of the report. Default: text. Example: --format sarif"
+        ),
+    ] = Format.text,
+    select: Select = "",
+    ignore: Ignore = "",
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Leave out the findings in FILE. Default: show all. Example: --baseline known.json",
+        ),
+    ] = None,
+    write_baseline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the findings to FILE as known. Default: none. Example: --write-baseline known.json",
+        ),
+    ] = None,
+    color: Annotated[
+        Color, typer.Option(help="Color the text. Default: auto, on a terminal. Example: --color never")
+    ] = Color.auto,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "-j",
+            "--jobs",
+            min=0,
+            help="Use N processes for many files. Default: 0, one for each core. Example: -j 2",
+        ),
+    ] = 0,
+    config_nice: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judge the configure line in FILE. Default: none. Example: --config-nice build/config.nice",
+        ),
+    ] = None,
+    modules: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Judge the module files in DIR. Default: none. Example: --modules /usr/lib/httpd/modules",
+        ),
+    ] = None,
+    htpasswd: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Judge the password file FILE. Default: none. Example: --htpasswd conf/users"
+        ),
+    ] = None,
+    davlock: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judge the lock database FILE of mod_dav_fs. Default: none. Example: --davlock var/DavLock",
+        ),
+    ] = None,
 ) -> None:
     """Tell what an upgrade from 2.2 to 2.4 changes.  Inline: # whimbrel: ignore[C17] on the line or above it."""
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines
     from whimbrel.upgrade.checking import UnknownRule, selection
+    from whimbrel.upgrade.model import Wishes
+    from whimbrel.upgrade.passes import RuleError
 
     extra = {"config_nice": config_nice, "modules": modules, "htpasswd": htpasswd, "davlock": davlock}
     try:
@@ -81,13 +158,19 @@ def check(
         given = {name: path for name, path in extra.items() if path is not None}
         report = check_sources.of_files(given)
         if conf or root is not None or file is not None or not given:
-            parts = _parts(conf or [], lambda paths: sources(paths, root, file, before or [], after or [], defines or [], envvars))
-            report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1))
+            parts = _parts(
+                conf or [],
+                lambda paths: sources(
+                    paths, root, file, before or [], after or [], defines or [], envvars, as_server, built_in
+                ),
+                as_server,
+            )
+            report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1, Wishes(target=release(target))))
         if write_baseline is not None:
             baselines.save(report, write_baseline)
         if known is not None:
             baselines.apply(report, known)
-    except (BadUse, UnknownRule, baselines.BadBaseline, OSError) as problem:
+    except (BadUse, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, _bytes(f"{problem}\n"))
         raise typer.Exit(USELESS) from None
     _show(report, shape, color)
@@ -96,21 +179,25 @@ def check(
     raise typer.Exit(FINDINGS if report.findings and write_baseline is None else FINE)
 
 
-def _parts(conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]]) -> list[tuple[Sources, str]]:
-    """What is to be read, with the folder each belongs to: every server's folder or main file is one, loose files are together."""
+def _parts(
+    conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool
+) -> list[tuple[Sources, str]]:
+    """What is to be read, with the directory each belongs to: every server's directory or main file is one,
+    loose files are together.
+    """
     from whimbrel.cli.check_sources import servers
 
-    whole, loose = servers(conf)
+    whole, loose = ([], conf) if one_server else servers(conf)
     found = [read([path]) for path in whole]
     return [*found, read(loose)] if loose or not whole else found
 
 
-def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int) -> Report:
+def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: Wishes) -> Report:
     from whimbrel.cli.check_sources import run
     from whimbrel.cli.progress import Bar
 
     with Bar() as bar:
-        return run(parts, wanted, jobs, bar.look, bar.step)
+        return run(parts, wanted, jobs, bar.look, bar.step, options)
 
 
 def _show(report: Report, shape: Format, color: Color) -> None:

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from whimbrel.cli.check_files import judged
-from whimbrel.cli.conf_options import MAINS, BadUse
+from whimbrel.cli.conf_options import BadUse
+from whimbrel.cli.main_files import main_file
 from whimbrel.octets import from_system
-from whimbrel.report.model import Entry, Report
+from whimbrel.report.entries import entry_of
+from whimbrel.report.model import Report
 from whimbrel.upgrade.checking import Checked, Selection, check_all, pieces
 from whimbrel.upgrade.difference import shown_path
 from whimbrel.upgrade.estate import Step, unwatched
-from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.model import Finding, Wishes
 from whimbrel.upgrade.reading import Progress, Sources
 from whimbrel.upgrade.rules import all_rules
 
@@ -33,7 +35,7 @@ def servers(conf: list[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _is_server(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in MAINS)
+    return main_file(folder) is not None
 
 
 def _below(folder: Path, levels: int) -> Iterator[Path]:
@@ -54,13 +56,20 @@ def _has_configuration(folder: Path) -> bool:
     return any(name.endswith((".conf", ".htaccess")) for _where, _folders, names in os.walk(folder) for name in names)
 
 
-def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress: Progress, step: Step = unwatched) -> Report:
+def run(
+    parts: list[tuple[Sources, str]],
+    wanted: Selection,
+    jobs: int,
+    progress: Progress,
+    step: Step = unwatched,
+    options: Wishes | None = None,
+) -> Report:
     """Look at everything; raises BadUse where not one file can be read."""
     report = Report(titles={rule.number: rule.title for rule in all_rules()})
     jobs_to_do = [(piece, folder) for sources, folder in parts for piece in pieces(sources)]
     unread: list[Finding] = []
     gc.disable()  # an estate is a million objects that stay, which the collector would look at again and again
-    every = check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress, step)
+    every = check_all([piece for piece, _ in jobs_to_do], wanted, jobs, progress, step, options)
     for (_piece, folder), checked in zip(jobs_to_do, every, strict=True):
         base = folder if len(parts) == 1 else from_system(os.getcwd())
         report.add(as_report(checked, base))
@@ -72,15 +81,15 @@ def run(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, progress
 
 def as_report(checked: Checked, folder: str) -> Report:
     """*checked* as it is shown to somebody who asked for *folder*."""
-    entries = [_entry(finding, checked.texts.get((finding.place.path, finding.place.line), ""), folder) for finding in checked.findings]
-    return Report([shown_path(path, folder) for path in checked.files], entries, sum(checked.files.values()))
-
-
-def _entry(finding: Finding, text: str, folder: str) -> Entry:
-    via = finding.place.included_from
-    return Entry(
-        finding.rule, shown_path(finding.place.path, folder), finding.place.line, finding.message, finding.remedy, finding.risk, finding.needs_review,
-        bool(finding.edits), f"{shown_path(via.path, folder)}:{via.line}" if via is not None else "", finding.evidence, text,
+    entries = [
+        entry_of(finding, folder, checked.texts.get((finding.place.path, finding.place.line), ""))
+        for finding in checked.findings
+    ]
+    return Report(
+        [shown_path(path, folder) for path in checked.files],
+        entries,
+        sum(checked.files.values()),
+        inputs=list(checked.inputs),
     )
 
 
@@ -90,5 +99,5 @@ def of_files(given: dict[str, Path]) -> Report:
     report = Report()
     for path, findings in judged(given):
         report.files.append(path)
-        report.entries += [_entry(finding, "", "") for finding in findings]
+        report.entries += [entry_of(finding) for finding in findings]
     return report

@@ -6,38 +6,119 @@ Commands take the `Annotated` types below for their parameters and hand them to 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whimbrel.cli import places
+from whimbrel.cli.main_files import directory_of, main_file
 from whimbrel.octets import from_system, raw, text
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.reading import Sources
 
-Root = Annotated[Path | None, typer.Option("-d", metavar="DIRECTORY", help="The server root.")]
-File = Annotated[Path | None, typer.Option("-f", metavar="FILE", help="The configuration file, taken from the server root.")]
-Before = Annotated[list[str] | None, typer.Option("-C", metavar="DIRECTIVE", help="A directive to read before the file.")]
-After = Annotated[list[str] | None, typer.Option("-c", metavar="DIRECTIVE", help="A directive to read after the file.")]
-Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME", help="Define a name for <IfDefine>.")]
-Envvars = Annotated[Path | None, typer.Option("--envvars", help="Shell variables to read first; of a Debian folder its own envvars.")]
-Conf = Annotated[list[Path] | None, typer.Argument(metavar="[CONF|FOLDER]...", help="Configurations, fragments, .htaccess files, folders.")]
-
-MAINS: Final = ("conf/httpd.conf", "apache2.conf", "httpd.conf", "conf/apache2.conf")
-MARKS: Final = (b"serverroot", b"loadmodule", b"listen")
-"""A file with one of these lines is a server's configuration, not a fragment."""
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "-d",
+        metavar="DIRECTORY",
+        help="Read the server below DIRECTORY. Default: this machine's. Example: -d /etc/httpd",
+    ),
+]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        "-f",
+        metavar="FILE",
+        help="Read FILE as the main file, from the server root on. Default: conf/httpd.conf. Example: -f conf/a.conf",
+    ),
+]
+Before = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-C",
+        metavar="DIRECTIVE",
+        help="Read DIRECTIVE before the main file. Default: none. Example: -C 'Listen 80'",
+    ),
+]
+After = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-c",
+        metavar="DIRECTIVE",
+        help="Read DIRECTIVE after the main file. Default: none. Example: -c 'KeepAlive Off'",
+    ),
+]
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("-D", metavar="NAME", help="Define NAME for <IfDefine>. Default: none. Example: -D SSL"),
+]
+Envvars = Annotated[
+    Path | None,
+    typer.Option(
+        "--envvars",
+        help="Read shell variables from a file first. Default: Debian's envvars. Example: --envvars envvars",
+    ),
+]
+AsServer = Annotated[
+    bool,
+    typer.Option(
+        "--whole",
+        help="Take the file or directory for a whole server, not for a fragment. Default: by its content. "
+        "Example: --whole main.conf",
+    ),
+]
+BuiltIn = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Read the modules that the 2.2 server has compiled in from FILE, the output of "
+        "`httpd -l`. Default: found out. Example: --built-in modules.txt",
+    ),
+]
+Target = Annotated[
+    str,
+    typer.Option(
+        metavar="2.4.N",
+        help="Write for this release of 2.4 and leave out what it does not know. Default: 2.4, the "
+        "newest. Example: --target 2.4.58",
+    ),
+]
+Select = Annotated[
+    str, typer.Option(metavar="C17,...", help="Apply only these rules. Default: all rules. Example: --select C17,X01")
+]
+Ignore = Annotated[
+    str, typer.Option(metavar="C17,...", help="Leave out these rules. Default: none. Example: --ignore C52")
+]
+Conf = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[CONF|FOLDER]...",
+        help="Main files, fragments, .htaccess files, directories. Default: this machine's server.",
+    ),
+]
 
 
 class BadUse(Exception):
     """A command line that names nothing that can be read."""
 
 
+def release(target: str) -> int:
+    """The N of 2.4.N, the newest for 2.4; raises BadUse."""
+    from whimbrel.upgrade.model import NEWEST
+
+    found = re.fullmatch(r"2\.4(?:\.(\d+))?", target)
+    if found is None:
+        raise BadUse(f"--target {target}: not a release of 2.4, such as 2.4.58")
+    return int(found[1]) if found[1] else NEWEST
+
+
 def sources(conf: list[Path], root: Path | None, file: Path | None, before: list[str], after: list[str], defines: list[str], envvars: Path | None,
-            ) -> tuple[Sources, str]:
-    """What is to be read, and the folder that it belongs to; raises BadUse."""
+            as_server: bool = False, built_in: Path | None = None) -> tuple[Sources, str]:
+    """What is to be read, and the directory that it belongs to; raises BadUse."""
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.reading import Sources
 
@@ -45,31 +126,57 @@ def sources(conf: list[Path], root: Path | None, file: Path | None, before: list
     for path in conf:
         if not path.exists():
             raise BadUse(f"{path}: No such file or directory")
-    folders = [path for path in conf if path.is_dir()]
+    directories = [path for path in conf if path.is_dir()]
     if root is None and file is None and conf:
-        main = _main(conf)
+        main = main_file(conf[0], as_server=as_server)
         if main is None:
-            named = [_text(path) for path in fragments] + [found for folder in folders for found in _files(folder)]
-            if not named:
-                raise BadUse(f"{conf[0]}: no configuration in there")
-            return Sources(fragments=tuple(dict.fromkeys(named))), _text(conf[0] if conf[0].is_dir() else conf[0].parent)
-        root, file = main
-        moved = conf[0].is_dir()
-        fragments = [path for path in fragments if path.resolve() != file.resolve()]
+            return _fragments(conf, fragments, directories)
+        root, file, moved = main.root, main.file, True
+        fragments = [path for path in fragments if path.resolve() != main.file.resolve()]
     elif root is None and file is not None:
-        root = _root_of(Path(os.path.abspath(file)))
         file = Path(os.path.abspath(file))
+        root = directory_of(file)
     top = places.root_of(str(root) if root is not None else "")
     if not os.path.isdir(top):
-        raise BadUse(f"{top}: no such folder")
+        raise BadUse(f"{top}: no such directory")
     options = LoadOptions(
         server_root=from_system(top), file=from_system(str(file) if file is not None else places.file_of(top)), defines=_all(defines),
         before=_all(before), after=_all(after), environment=_environment(envvars, top))
     full = os.path.join(top, str(file) if file is not None else places.file_of(top))
     if not os.path.isfile(full):
         raise BadUse(f"{full}: No such file or directory")
-    others = [_text(path) for path in fragments] + [found for folder in folders for found in _files(folder)]
-    return Sources(options=options, fragments=tuple(dict.fromkeys(others)), moved=moved), from_system(top)
+    others = [_text(path) for path in fragments] + [
+        found for directory in directories for found in _files(directory)
+    ]
+    return Sources(
+        options=options, fragments=tuple(dict.fromkeys(others)), moved=moved, built_in=_listed(built_in)
+    ), from_system(top)
+
+
+def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> tuple[Sources, str]:
+    from whimbrel.upgrade.reading import Sources
+
+    named = [_text(path) for path in files] + [
+        found for directory in directories for found in _files(directory)
+    ]
+    if not named:
+        raise BadUse(f"{conf[0]}: no configuration in there")
+    return Sources(fragments=tuple(dict.fromkeys(named))), _text(
+        conf[0] if conf[0].is_dir() else conf[0].parent
+    )
+
+
+def _listed(path: Path | None) -> frozenset[str] | None:
+    """The source files of modules in the output of `httpd -l`; None where no file is given."""
+    if path is None:
+        return None
+    try:
+        found = frozenset(re.findall(r"\b\w+\.c\b", path.read_text("latin-1")))
+    except OSError as problem:
+        raise BadUse(f"{path}: {problem.strerror}") from None
+    if not found:
+        raise BadUse(f"{path}: no list of modules, as `httpd -l` prints it")
+    return found
 
 
 def _all(lines: list[str]) -> tuple[str, ...]:
@@ -88,30 +195,6 @@ def _environment(envvars: Path | None, root: str) -> dict[str, str]:
     except OSError as problem:
         raise BadUse(f"{problem.filename}: {problem.strerror}") from None
     return {from_system(key): from_system(value) for key, value in found.items()}
-
-
-def _main(conf: list[Path]) -> tuple[Path, Path] | None:
-    """Server root and main file, where the first argument is or holds a server's configuration."""
-    first = conf[0]
-    if first.is_file():
-        return (_root_of(Path(os.path.abspath(first))), Path(os.path.abspath(first))) if _is_main(first) else None
-    found = next((first / name for name in MAINS if (first / name).is_file()), None)
-    return (first, found.absolute()) if found is not None else None
-
-
-def _is_main(path: Path) -> bool:
-    if "htaccess" in path.name:
-        return False
-    try:
-        lines = path.read_bytes().lower().splitlines()
-    except OSError:
-        return False
-    return any(line.lstrip().startswith(MARKS) for line in lines)
-
-
-def _root_of(path: Path) -> Path:
-    """The server root of a main file: its folder, or the one above a folder called conf."""
-    return path.parent.parent if path.parent.name == "conf" else path.parent
 
 
 def _files(folder: Path) -> Iterator[str]:

@@ -22,9 +22,20 @@ EXAMPLES = "For example: C17, AH01797, AddOutputFilterByType, mod_authn_alias, 4
 
 @app.command(epilog=EXAMPLES)
 def explain(
-    query: Annotated[list[str] | None, typer.Argument(metavar="WHAT", help="A row, code, line of a log, directive, module or symptom.")] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List rows and codes, or those that have WHAT in them.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WHAT", help="A row, code, line of a log, directive, module or symptom."),
+    ] = None,
+    listing: Annotated[
+        bool,
+        typer.Option(
+            "--list",
+            help="List rows and codes, or those that have WHAT in them. Default: explain. Example: --list mod_ssl",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON. Default: text. Example: --json C17")
+    ] = False,
 ) -> None:
     """Explain a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])

@@ -14,7 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.conf_options import After, BadUse, Before, Conf, Defines, Envvars, File, Root, sources
+from whimbrel.cli.conf_options import (
+    After,
+    AsServer,
+    BadUse,
+    Before,
+    BuiltIn,
+    Conf,
+    Defines,
+    Envvars,
+    File,
+    Ignore,
+    Root,
+    Select,
+    Target,
+    release,
+    sources,
+)
 from whimbrel.octets import raw
 
 if TYPE_CHECKING:
@@ -25,7 +41,6 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 FINE, CHANGES, USELESS, REVIEW = 0, 1, 2, 3
-Numbers = Annotated[str, typer.Option(metavar="C17,...", help="Numbers of rules.")]
 
 
 class Look(StrEnum):
@@ -48,18 +63,80 @@ PLACE: Final = "The options -d -f -C -c -D are httpd's; files and folders do ins
 
 @app.command(epilog=PLACE)
 def upgrade(
-    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None, defines: Defines = None,
+    conf: Conf = None,
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
     envvars: Envvars = None,
-    write: Annotated[bool, typer.Option("--write", help="Change the files in place; the old ones are kept as FILE.whimbrel-2.2~.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write the upgraded files to a folder of their own.")] = None,
-    interactive: Annotated[bool, typer.Option("--interactive", help="Show each change and ask; what was chosen is written.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Put the files back as they were before --write.")] = False,
-    style: Annotated[Look, typer.Option(help="native: Require everywhere; compat: the least change, with mod_access_compat.")] = Look.native,
-    also_22: Annotated[bool, typer.Option("--also-2.2", help="Keep the result fit for 2.2 as well.")] = False,
-    exact: Annotated[bool, typer.Option("--exact", help="Write what 2.2 did where the upgrade guide says otherwise.")] = False,
-    select: Numbers = "", ignore: Numbers = "",
-    color: Annotated[Color, typer.Option(help="Colours in the diff.")] = Color.auto,
-    json: Annotated[bool, typer.Option("--json", help="Findings and diffs as JSON.")] = False,
+    as_server: AsServer = False,
+    built_in: BuiltIn = None,
+    target: Target = "2.4",
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            help="Change the files in place; the old ones become FILE.whimbrel-2.2~, below .whimbrel-2.2/ where an Include "
+            "would read them. Default: show a diff. Example: --write -d /etc/httpd",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write the upgraded files to DIR. Default: show a diff. Example: --out /tmp/new",
+        ),
+    ] = None,
+    interactive: Annotated[
+        bool,
+        typer.Option(
+            "--interactive",
+            help="Show each change, ask, write what was chosen. Default: off. Example: --interactive",
+        ),
+    ] = False,
+    undo: Annotated[
+        bool,
+        typer.Option(
+            "--undo",
+            help="Restore the files from before --write. Default: off. Example: --undo -d /etc/httpd",
+        ),
+    ] = False,
+    style: Annotated[
+        Look,
+        typer.Option(
+            help="Write access control with Require (native) or mod_access_compat (compat). Default: native. "
+            "Example: --style compat"
+        ),
+    ] = Look.native,
+    also_22: Annotated[
+        bool,
+        typer.Option("--also-2.2", help="Keep the result fit for 2.2. Default: off. Example: --also-2.2"),
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Write what 2.2 did where the upgrade guide differs. Default: off. Example: --exact",
+        ),
+    ] = False,
+    unsafe_flags: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-flags",
+            help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. Default: report only. "
+            "Example: --unsafe-flags --target 2.4.62",
+        ),
+    ] = False,
+    select: Select = "",
+    ignore: Ignore = "",
+    color: Annotated[
+        Color, typer.Option(help="Color the diff. Default: auto, on a terminal. Example: --color never")
+    ] = Color.auto,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
+    ] = False,
 ) -> None:
     """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
     from whimbrel.upgrade.model import Style, Wishes
@@ -69,10 +146,18 @@ def upgrade(
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
     try:
-        what, folder = sources(conf or [], root, file, before or [], after or [], defines or [], envvars)
+        what, folder = sources(
+            conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
+        )
         if undo:
             raise typer.Exit(_undo(folder))
-        wishes = Wishes(style=Style(style.value), also_22=also_22, exact=exact)
+        wishes = Wishes(
+            style=Style(style.value),
+            also_22=also_22,
+            exact=exact,
+            unsafe_flags=unsafe_flags,
+            target=release(target),
+        )
         rules = _rules(select, ignore)
         if write or interactive:
             _recover(folder)
@@ -114,10 +199,13 @@ def _recover(folder: str) -> None:
 
 def _run(what: Sources, wishes: Wishes, rules: list[Rule], interactive: bool) -> Result:
     """Read and upgrade; BadUse where not one file can be read."""
+    import gc
+
     from whimbrel.cli.progress import Bar
     from whimbrel.upgrade.passes import upgrade as passes
     from whimbrel.upgrade.reading import read_estate
 
+    gc.disable()  # an estate is a million objects that stay
     with Bar() as bar:
         estate = read_estate(what, wishes, progress=bar.look)
         if not estate.files:
@@ -136,9 +224,10 @@ def _end(result: Result, folder: str, write: bool, out: Path | None, color: Colo
     from whimbrel.cli import upgrade_output as output
 
     if write and result.files:
+        from whimbrel.upgrade.backup_places import read_by_includes
         from whimbrel.upgrade.writing import write as put
 
-        put(result.files, folder)
+        put(result.files, folder, is_read=read_by_includes(result.estate))
     if out is not None:
         output.copy(result, folder, out)
     done = write or out is not None

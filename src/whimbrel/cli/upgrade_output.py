@@ -7,15 +7,19 @@ import os
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 from whimbrel.cli.conf_options import BadUse
 from whimbrel.octets import raw, text, to_system
+from whimbrel.report.entries import entry_of
+from whimbrel.report.model import Entry, groups, new_lines, places
 from whimbrel.upgrade.difference import shown_path, unified
 from whimbrel.upgrade.lines import Trace
 from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.passes import Result
+from whimbrel.upgrade.reading import described as inputs
 
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
@@ -45,8 +49,14 @@ def _colored(line: bytes) -> bytes:
 
 
 def summary(result: Result, folder: str, done: bool, to: TextIO) -> None:
-    """What was found: each finding that needs review with its place and remedy, the others by rule."""
-    lines = [line for finding in result.needs_review for line in described(finding, folder)]
+    """What the input was taken for, each finding that needs review (equal ones once), the decisions to take,
+    the other changes by rule.
+    """
+    lines = list(inputs(result.estate))
+    entries = [
+        entry_of(finding, folder) for finding in result.findings if finding.needs_review or finding.decision
+    ]
+    lines += [line for group in groups(entries) for line in _described(group)]
     applied = [finding for finding in result.findings if finding.edits]
     counts = Counter(finding.rule for finding in applied)
     if counts:
@@ -74,13 +84,27 @@ def _bytes(line: str) -> bytes:
 
 def described(finding: Finding, folder: str) -> list[str]:
     """A finding in lines of text."""
-    place = f"{shown_path(finding.place.path, folder)}:{finding.place.line}"
-    what = "needs review" if finding.needs_review else "note"
-    state = " (changed)" if finding.edits else ""
-    lines = [f"{place}: {finding.rule}: {what}{state}: {finding.message} [{finding.risk.value}]"]
-    if finding.remedy:
-        lines.append(f"    remedy: {finding.remedy}")
-    return lines + [f"    {line}" for line in finding.evidence.splitlines()]
+    return list(_described([entry_of(finding, folder)]))
+
+
+def _described(group: list[Entry]) -> Iterator[str]:
+    """One finding, or several that differ by their place alone."""
+    entry = group[0]
+    place = (
+        f"{entry.path}:{entry.line}: {entry.rule}"
+        if len(group) == 1
+        else f"{entry.rule} in {len(group)} places"
+    )
+    what = "needs review" if entry.review else "decision to take" if entry.decision else "note"
+    yield f"{place}: {what}{' (changed)' if entry.mended else ''}: {entry.message} [{entry.risk.value}]"
+    if entry.remedy:
+        yield f"    remedy: {entry.remedy}"
+    if entry.decision:
+        yield f"    decide: {entry.decision}"
+    yield from (f"    {line}" for line in new_lines(entry))
+    if len(group) > 1:
+        yield from (f"    {line}" for line in places(group))
+    yield from (f"    {line}" for line in entry.evidence.splitlines())
 
 
 def write_json(result: Result, folder: str, done: bool) -> None:
@@ -88,6 +112,7 @@ def write_json(result: Result, folder: str, done: bool) -> None:
     json.dump(
         {
             "done": done,
+            "input": list(inputs(result.estate)),
             "passes": result.passes,
             "read": [shown_path(path, folder) for path in result.estate.files],
             "files": [{"path": shown_path(path, folder), "diff": text(diff)} for path, diff in diffs(result, folder).items()],
@@ -99,9 +124,19 @@ def write_json(result: Result, folder: str, done: bool) -> None:
 def _as_json(finding: Finding, folder: str) -> dict[str, Any]:
     via = finding.place.included_from
     return {
-        "rule": finding.rule, "file": shown_path(finding.place.path, folder), "line": finding.place.line, "included_from": str(via) if via else None,
-        "message": finding.message, "remedy": finding.remedy, "risk": finding.risk.value, "safety": finding.safety.name.lower(),
-        "applied": bool(finding.edits), "needs_review": finding.needs_review, "evidence": finding.evidence,
+        "rule": finding.rule,
+        "file": shown_path(finding.place.path, folder),
+        "line": finding.place.line,
+        "included_from": str(via) if via else None,
+        "message": finding.message,
+        "remedy": finding.remedy,
+        "risk": finding.risk.value,
+        "safety": finding.safety.name.lower(),
+        "applied": bool(finding.edits),
+        "needs_review": finding.needs_review,
+        "evidence": finding.evidence,
+        "new": list(finding.new),
+        "decision": finding.decision,
     }
 
 

@@ -19,7 +19,7 @@ def as_json(report: Report) -> str:
     """One object; bytes beyond ASCII stand as Latin-1."""
     return json.dumps(
         {
-            "files": report.files, "lines": report.lines, "known": report.known,
+            "input": report.inputs, "files": report.files, "lines": report.lines, "known": report.known,
             "risks": {risk.value: count for risk, count in report.by_risk().items()}, "rules": report.by_rule(),
             "findings": [_as_json(entry) for entry in report.entries],
         }, indent=1) + "\n"
@@ -29,7 +29,7 @@ def _as_json(entry: Entry) -> dict[str, Any]:
     return {
         "rule": entry.rule, "file": entry.path, "line": entry.line, "included_from": entry.via or None, "message": entry.message,
         "remedy": entry.remedy, "risk": entry.risk.value, "note": entry.note, "needs_review": entry.review, "mended": entry.mended,
-        "evidence": entry.evidence, "text": entry.text,
+        "evidence": entry.evidence, "text": entry.text, "new": list(entry.new), "decision": entry.decision,
     }
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.model import Risk
@@ -18,7 +19,7 @@ class Entry:
 
     *path* is as the user knows it (relative to the folder that was asked for where it lies in there), *line* counts from 1 and is 0 for a whole
     file; *via* is the Include line that led there, or "".  *text* is the source line without white space around it.  All have one character per byte.
-    *mended*: `whimbrel upgrade` has an edit for it.
+    *mended*: `whimbrel upgrade` has an edit for it; *new* are the lines that it writes.
     """
 
     rule: str
@@ -32,6 +33,8 @@ class Entry:
     via: str = ""
     evidence: str = ""
     text: str = ""
+    new: tuple[str, ...] = ()
+    decision: str = ""
 
     @property
     def note(self) -> bool:
@@ -42,16 +45,32 @@ class Entry:
     def order(self) -> tuple[str, int, str]:
         return self.path, self.line, self.rule
 
+    @property
+    def mark(self) -> str:
+        """What is left to do, in words: one statement for what an upgrade changes and what a person must
+        check.
+        """
+        if self.mended:
+            return "changed by upgrade, needs review" if self.review else "mended by upgrade"
+        return "needs review" if self.review else ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
 
 @dataclass(slots=True)
 class Report:
-    """What was read and found.  *files* are the shown paths of all files that were read, *titles* what the rules are called, by number."""
+    """What was read and found.  *inputs* say what the input was taken for, *files* are the shown paths of all
+    files that were read, *titles* what the rules are called, by number.
+    """
 
     files: list[str] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     lines: int = 0
     titles: dict[str, str] = field(default_factory=dict)
     known: int = 0  # entries that a baseline has taken away
+    inputs: list[str] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
         """Take what *other* found as well, each finding once."""
@@ -61,6 +80,7 @@ class Report:
         self.lines += other.lines
         self.known += other.known
         self.titles.update(other.titles)
+        self.inputs += [line for line in other.inputs if line not in self.inputs]
 
     @property
     def findings(self) -> list[Entry]:
@@ -96,14 +116,68 @@ def summary(report: Report) -> list[str]:
     lines = [f"{counted(report.lines, 'line')} in {counted(len(report.files), 'file')}: {counted(len(report.findings), 'finding')}"
              f", {counted(notes, 'note')}"]
     lines += [f"  {risk.value}: {count}" for risk, count in report.by_risk().items()]
-    mended = sum(entry.mended for entry in report.entries)
+    mended = sum(entry.mended and not entry.review for entry in report.entries)
     if mended:
         lines.append(f"  whimbrel upgrade mends {mended} of them")
+    changed = sum(entry.mended and entry.review for entry in report.entries)
+    if changed:
+        lines.append(f"  whimbrel upgrade changes {changed} more, which need review")
+    decisions = sum(bool(entry.decision) for entry in report.entries)
+    if decisions:
+        lines.append(f"  {counted(decisions, 'decision')} to take")
     if report.unread:
         lines.append(f"  {counted(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there")
     if report.known:
         lines.append(f"  {counted(report.known, 'finding')} of the baseline not shown")
     return lines
+
+
+def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The entries that differ by their place alone, together; by risk, then in the order of *entries*."""
+    found: dict[tuple[object, ...], list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(
+            (
+                entry.rule,
+                entry.message,
+                entry.remedy,
+                entry.risk,
+                entry.mark,
+                entry.evidence,
+                entry.new,
+                entry.decision,
+            ),
+            [],
+        ).append(entry)
+    return sorted(found.values(), key=lambda group: group[0].risk.rank)
+
+
+MAX_NEW_LINES: Final = 8
+
+
+def new_lines(entry: Entry) -> Iterator[str]:
+    """The text that an upgrade writes, shortened to what a report can show."""
+    for number, line in enumerate(entry.new[:MAX_NEW_LINES]):
+        yield f"{'new:' if not number else '    '} {line}"
+    if len(entry.new) > MAX_NEW_LINES:
+        yield f"     ... {len(entry.new) - MAX_NEW_LINES} more lines"
+
+
+MAX_PLACES: Final = 24
+
+
+def places(group: list[Entry]) -> Iterator[str]:
+    """The places of a group in lines of text, those of one file together."""
+    by_file: dict[str, list[int]] = {}
+    for entry in group:
+        by_file.setdefault(entry.path, []).append(entry.line)
+    for path, numbers in list(by_file.items())[:MAX_PLACES]:
+        shown = ", ".join(map(str, numbers[:MAX_PLACES])) + (
+            f" and {len(numbers) - MAX_PLACES} more" if len(numbers) > MAX_PLACES else ""
+        )
+        yield f"at {path}:{shown}"
+    if len(by_file) > MAX_PLACES:
+        yield f"at {len(by_file) - MAX_PLACES} more files (JSON names all)"
 
 
 def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:

@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from whimbrel.report.model import Entry, Report, counted, sorted_entries, summary, title_of
+from whimbrel.report.model import Entry, Report, counted, new_lines, sorted_entries, summary, title_of
 from whimbrel.upgrade.model import Risk
 
 CLASSES: Final = {Risk.BREAKS: "breaks", Risk.OPENS: "opens", Risk.CLOSES: "closes", Risk.CHANGES: "changes", Risk.COSMETIC: "cosmetic"}
@@ -27,9 +27,20 @@ pre { margin: .2rem 0; padding: .2rem .4rem; overflow-x: auto } .risk { white-sp
 def render(report: Report) -> str:
     """The counts, then a table for each file that has entries."""
     parts = [
-        "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">', "<title>whimbrel check</title>",
-        '<meta name="viewport" content="width=device-width, initial-scale=1">', f"<style>{STYLE}</style>", "</head>", "<body>", "<main>",
-        "<h1>From httpd 2.2 to 2.4</h1>", "<ul>", *(f"<li>{escape(line.strip())}</li>" for line in summary(report)), "</ul>",
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        "<title>whimbrel check</title>",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{STYLE}</style>",
+        "</head>",
+        "<body>",
+        "<main>",
+        "<h1>From httpd 2.2 to 2.4</h1>",
+        "<ul>",
+        *(f"<li>{escape(line.strip())}</li>" for line in (*report.inputs, *summary(report))),
+        "</ul>",
     ]
     for path, group in groupby(sorted_entries(report.entries), key=lambda entry: entry.path):
         parts += _file(report, path, list(group))
@@ -50,9 +61,11 @@ def _file(report: Report, path: str, entries: list[Entry]) -> Iterator[str]:
 
 def _row(report: Report, entry: Entry) -> Iterator[str]:
     yield f'<tr><td class="line">{entry.line or ""}</td><td class="rule" title="{escape(title_of(report, entry.rule))}">{escape(entry.rule)}</td>'
-    marks = "".join(f"<br>{word}" for word, there in (("needs review", entry.review), ("mended by upgrade", entry.mended)) if there)
+    marks = f"<br>{entry.mark}" if entry.mark else ""
     yield f'<td class="risk {CLASSES[entry.risk]}">{entry.risk.value}{marks}</td><td>{escape(entry.message)}'
     yield f'<div class="remedy">{escape(entry.remedy)}</div>' if entry.remedy else ""
+    yield f'<div class="remedy">decide: {escape(entry.decision)}</div>' if entry.decision else ""
     yield f"<pre>{escape(entry.text)}</pre>" if entry.text else ""
+    yield f"<pre>{escape(chr(10).join(new_lines(entry)))}</pre>" if entry.new else ""
     yield f"<pre>{escape(entry.evidence)}</pre>" if entry.evidence else ""
     yield "</td></tr>"

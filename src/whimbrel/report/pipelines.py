@@ -16,7 +16,7 @@ _FORBIDDEN: Final = {code: "?" for code in [*range(32), 0x7F] if code not in (9,
 def github(report: Report) -> str:
     """One workflow command for each entry, then the counts as plain lines."""
     lines = [_command(entry, title_of(report, entry.rule)) for entry in report.entries]
-    return "\n".join([*lines, *summary(report)]) + "\n"
+    return "\n".join([*lines, *report.inputs, *summary(report)]) + "\n"
 
 
 def _command(entry: Entry, title: str) -> str:

@@ -5,26 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.report.model import UNREAD, Entry, Report, summary
+from whimbrel.report.model import UNREAD, Entry, Report, groups, new_lines, places, summary
 from whimbrel.upgrade.model import Risk
 
 COLORS: Final = {Risk.BREAKS: "31;1", Risk.OPENS: "31;1", Risk.CLOSES: "31", Risk.CHANGES: "33", Risk.COSMETIC: "36"}
 
 
 def render(report: Report, *, colored: bool = False) -> str:
-    """Findings in the order of the report, then the counts; no finding without its place."""
-    lines = [line for entry in report.entries for line in _entry(entry, colored)]
-    return "\n".join([*lines, *summary(report)]) + "\n"
+    """What the input was taken for, the findings (the worst first, equal ones once with all their places),
+    then the counts.
+    """
+    lines = [line for group in groups(report.entries) for line in entry_lines(group, colored)]
+    return "\n".join([*report.inputs, *lines, *summary(report)]) + "\n"
 
 
-def _entry(entry: Entry, colored: bool) -> Iterator[str]:
-    place = f"{entry.path}:{entry.line}" if entry.line else entry.path
+def entry_lines(group: list[Entry], colored: bool = False) -> Iterator[str]:
+    """One finding, or several that differ by their place alone."""
+    entry = group[0]
     kind = "could not be read" if entry.rule == UNREAD else entry.risk.value
-    marks = "".join(f", {word}" for word, there in (("mended by upgrade", entry.mended), ("needs review", entry.review)) if there)
-    yield f"{_paint(place, '1', colored)}: {entry.rule} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
+    marks = f", {entry.mark}" if entry.mark else ""
+    where = (
+        f"{_paint(entry.place, '1', colored)}: {entry.rule}"
+        if len(group) == 1
+        else _paint(f"{entry.rule} in {len(group)} places", "1", colored)
+    )
+    yield f"{where} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
     if entry.remedy:
         yield f"    remedy: {entry.remedy}"
-    if entry.via:
+    if entry.decision:
+        yield f"    decide: {entry.decision}"
+    yield from (f"    {line}" for line in new_lines(entry))
+    if len(group) > 1:
+        yield from (f"    {line}" for line in places(group))
+    elif entry.via:
         yield f"    included from {entry.via}"
     yield from (f"    {line}" for line in entry.evidence.splitlines())
 

@@ -26,6 +26,8 @@ NEEDED_24: Final = frozenset({"authz_core_module"})
 """What every 2.4 that carries a configuration of 2.2 has in the end."""
 
 
+RENAMED: Final = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}
+"""Modules of 2.2 that have another name in 2.4, under which the upgraded text asks for them."""
 MPMS: Final = frozenset({
     "prefork.c", "worker.c", "event.c", "mpm_winnt.c", "mpm_netware.c", "mpmt_os2.c", "beos.c",
     "mpm_prefork_module", "mpm_worker_module", "mpm_event_module", "mpm_winnt_module", "mpm_netware_module",
@@ -47,7 +49,7 @@ def inverted(value: Maybe) -> Maybe:
 class Modules:
     """The modules of one version while the text is read: *loaded* are identifiers in load order, each with whether it is certain."""
 
-    def __init__(self, version: str, *, known: bool) -> None:
+    def __init__(self, version: str, *, known: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.catalogue: Catalogue = catalogue(version)
         self.other: Catalogue = catalogue("2.4" if version == "2.2" else "2.2")
         self.old = version == "2.2"
@@ -55,9 +57,13 @@ class Modules:
         self._sources: dict[str, str] = {}
         self._known = known  # False for fragments: the modules stand in a file that isn't here
         self._lines = self._foreign = False
+        self._expected = frozenset() if self.old else built_in  # a line of 2.4 may load what 2.2 has built in
         for row in self.catalogue.modules:
             if row.identifier in ALWAYS or (row.static and row.kind == "mpm"):
                 self.loaded[row.identifier] = True if row.kind != "mpm" else None
+                self._sources[row.source] = row.identifier
+            elif self.old and row.identifier in built_in:
+                self.loaded[row.identifier] = True
                 self._sources[row.source] = row.identifier
 
     def load(self, identifier: str, path: str, live: Maybe) -> None:
@@ -77,6 +83,7 @@ class Modules:
 
     def has(self, name: str) -> Maybe:
         """<IfModule name>: by source file or identifier."""
+        name = name if self.old else RENAMED.get(name, name)
         identifier = self._sources.get(name, name)
         if identifier in self.loaded:
             return self.loaded[identifier]
@@ -88,7 +95,11 @@ class Modules:
             return False if gone else self._unloaded(foreign=True)
         if not self.old and row.identifier in NEEDED_24:
             return True
-        if row.identifier in OFTEN or (not self.old and self.other.module(row.identifier) is None):
+        if (
+            row.identifier in OFTEN
+            or row.identifier in self._expected
+            or (not self.old and self.other.module(row.identifier) is None)
+        ):
             return None
         return self._unloaded(foreign=False)
 
@@ -103,12 +114,15 @@ class Modules:
 
 
 class Branches:
-    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at hand."""
+    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at
+    hand; *built_in* are the identifiers of the modules in the 2.2 binary.
+    """
 
-    def __init__(self, defines: set[str], *, known: bool) -> None:
+    def __init__(self, defines: set[str], *, known: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.defines = defines
         self.new_defines: set[str] = set()  # Define lines, which only 2.4 has
-        self.old, self.new = Modules("2.2", known=known), Modules("2.4", known=known)
+        self.old = Modules("2.2", known=known, built_in=built_in)
+        self.new = Modules("2.4", known=known, built_in=built_in)
 
     def taken(self, container: str, args: str) -> tuple[Maybe, Maybe]:
         """Whether 2.2 and 2.4 read what *container* (``<ifmodule``) with *args* holds; any other section is (True, True)."""

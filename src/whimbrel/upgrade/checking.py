@@ -1,4 +1,6 @@
-"""A check: every rule looks once, nothing is edited; what couldn't be read is told as well."""
+"""A check: the findings of an upgrade whose files are not written, and what 2.4 would log about the text as
+it is.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,15 @@ from typing import Final
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.records import dataclass, replace
-from whimbrel.upgrade.choice import settled
 from whimbrel.upgrade.estate import Estate, Step, unwatched
 from whimbrel.upgrade.ignoring import ignored
 from whimbrel.upgrade.model import Finding, Rule, Wishes
-from whimbrel.upgrade.passes import READING
-from whimbrel.upgrade.processes import said, together
-from whimbrel.upgrade.reading import Progress, Sources, read_estate
-from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.passes import READING, upgrade
+from whimbrel.upgrade.reading import Progress, Sources, described, read_estate
+from whimbrel.upgrade.rules import all_rules, messages
 
 PIECE: Final = 256
 """How many loose files one process takes at a time."""
-LARGE: Final = 2_000_000
-"""From so many bytes on a second process pays for one configuration."""
 
 
 class UnknownRule(Exception):
@@ -59,37 +57,54 @@ def selection(only: str, without: str) -> Selection:
 
 @dataclass(slots=True)
 class Checked:
-    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the source line of each place."""
+    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the
+    source line of each place, *inputs* say what the input was taken for.
+    """
 
     files: dict[str, int]
     findings: list[Finding]
     texts: dict[tuple[str, int], str]
+    inputs: tuple[str, ...] = ()
 
 
-def check(sources: Sources, wanted: Selection, progress: Progress | None = None, jobs: int = 1, step: Step = unwatched) -> Checked:
-    """Read and look."""
-    estate = read_estate(sources, Wishes(), progress=progress)
+def check(
+    sources: Sources,
+    wanted: Selection,
+    progress: Progress | None = None,
+    step: Step = unwatched,
+    options: Wishes | None = None,
+) -> Checked:
+    """Read and judge."""
+    estate = read_estate(sources, options or Wishes(), progress=progress)
     estate.step = step
-    return look(estate, wanted, jobs)
+    return judge(estate, wanted)
 
 
-def look(estate: Estate, wanted: Selection, jobs: int = 1) -> Checked:
-    """What the rules say about *estate*, each finding once, by files in the order of reading and lines."""
+def judge(estate: Estate, wanted: Selection) -> Checked:
+    """The findings about *estate*, each once, sorted by risk, file in the order of reading, line and rule.
+
+    A rule speaks about the text as the other rules leave it, so no finding asks for what another one has
+    settled.
+    """
     rules = wanted.rules()
-    large = sum(len(file.document.bytes) for file in estate.files.values()) > LARGE
-    found = settled(together(estate, rules) if jobs > 1 and large else said(estate, rules), estate.files)
-    found = [finding for finding in found if wanted.wants(finding.rule) and not ignored(finding, estate)]
-    if wanted.wants(READING):
-        found += _unread(estate)
-    unique = {(f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found)}
+    found = [
+        finding
+        for rule in rules
+        if rule in messages.RULES
+        for finding in rule.check(estate)
+        if not ignored(finding, estate)
+    ]
+    found += upgrade(estate, [rule for rule in rules if rule not in messages.RULES]).findings
+    unique = {
+        (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.wants(f.rule)
+    }
     order = {path: at for at, path in enumerate(estate.files)}
-    findings = sorted(unique.values(), key=lambda f: (order.get(f.place.path, len(order)), f.place.line, f.rule))
-    return Checked({path: _lines(file.document.bytes) for path, file in estate.files.items()}, findings, _texts(estate, findings))
-
-
-def _unread(estate: Estate) -> Iterator[Finding]:
-    for unread in estate.unread:
-        yield Finding(READING, unread.place, unread.reason, "what stands there was not looked at: make it readable, or look at it yourself")
+    findings = sorted(
+        unique.values(),
+        key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
+    )
+    files = {path: _lines(file.document.bytes) for path, file in estate.files.items()}
+    return Checked(files, findings, _texts(estate, findings), described(estate))
 
 
 def _lines(data: bytes) -> int:
@@ -118,13 +133,22 @@ def pieces(sources: Sources) -> list[Sources]:
     return [replace(sources, fragments=part) for part in iter(lambda: tuple(islice(files, PIECE)), ())]
 
 
-def check_all(parts: list[Sources], wanted: Selection, jobs: int, progress: Progress | None = None, step: Step = unwatched) -> Iterator[Checked]:
+def check_all(
+    parts: list[Sources],
+    wanted: Selection,
+    jobs: int,
+    progress: Progress | None = None,
+    step: Step = unwatched,
+    options: Wishes | None = None,
+) -> Iterator[Checked]:
     """What comes of each part, in order, by up to *jobs* processes."""
     if jobs < 2 or len(parts) < 2:
-        yield from (check(part, wanted, progress, jobs, step) for part in parts)
+        yield from (check(part, wanted, progress, step, options) for part in parts)
         return
     with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
-        for number, (part, checked) in enumerate(zip(parts, pool.map(partial(check, wanted=wanted), parts), strict=True), 1):
+        for number, (part, checked) in enumerate(
+            zip(parts, pool.map(partial(check, wanted=wanted, options=options), parts), strict=True), 1
+        ):
             step("parts", number, len(parts))
             if progress is not None:
                 progress(name_of(part))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.errors import Place
 from whimbrel.records import replace
 from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.model import FileEdit, Finding, Safety
+from whimbrel.upgrade.templates import has_mark
+
+if TYPE_CHECKING:
+    from whimbrel.upgrade.estate import Estate
 
 Key = tuple[int, int]
+MARKED: Final = "a template's mark stands there: the values that it gets decide"
+_VARIABLE: Final = re.compile(rb"\$\{\w+\}")
 
 
 class Choice:
@@ -91,7 +99,46 @@ def _settled(finding: Finding, known: set[str], ways: dict[Place | None, set[fro
     return finding
 
 
+def why_by_hand(finding: Finding, estate: Estate) -> str:
+    """The reason why the edits would guess: they read the value of a variable or of a template's mark; "" for
+    none.
+    """
+    if not fits_itself(dict.fromkeys(finding.edits)):
+        return "its edits contradict each other"
+    for path, group in _by_file(finding.edits).items():
+        file = estate.files[path]
+        before = b"\n".join(file.document.bytes[edit.start : edit.end] for edit in group)
+        after = b"\n".join(edit.text for edit in group)
+        touched = b"\n".join(_lines_of(file.document.bytes, edit) for edit in group)
+        if file.template and (has_mark(touched) or has_mark(after)):
+            return MARKED
+        lost = next((name for name in _VARIABLE.findall(before) if name not in after), b"") if after.strip() else b""
+        if lost:
+            return f"the text would lose {lost.decode('latin-1')}"
+    return ""
+
+
+def _lines_of(data: bytes, edit: Edit) -> bytes:
+    """The lines that *edit* touches; none where it inserts lines of its own, or puts another name for the
+    first word.
+    """
+    start = data.rfind(b"\n", 0, edit.start) + 1
+    inserts = edit.start == edit.end == start
+    renames = edit.end > edit.start and data[start : edit.end].strip() == data[edit.start : edit.end].strip() and b"\n" not in edit.text
+    if inserts or (renames and data[edit.end : edit.end + 1] in (b" ", b"\t")):
+        return b""
+    end = data.find(b"\n", max(edit.end - 1, edit.start))
+    return data[start : len(data) if end < 0 else end]
+
+
+def _by_file(edits: Iterable[FileEdit]) -> dict[str, list[Edit]]:
+    found: dict[str, list[Edit]] = {}
+    for one in edits:
+        found.setdefault(one.path, []).append(one.edit)
+    return found
+
+
 def by_hand(finding: Finding, why: str) -> Finding:
     """*finding* without its edits."""
-    remedy = f"{finding.remedy}; by hand, because {why}" if finding.remedy else f"by hand, because {why}"
+    remedy = f"{finding.remedy}; by hand, because {why}" if finding.remedy and why != MARKED else f"by hand, because {why}"
     return replace(finding, safety=Safety.MANUAL, edits=(), remedy=remedy)

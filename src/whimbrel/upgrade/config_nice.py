@@ -28,7 +28,7 @@ DEFAULT: Final = frozenset({
 })
 """Modules that 2.4 builds, as files to load, unless told otherwise ("most")."""
 OFF_BY_DEFAULT: Final = frozenset({"asis", "imagemap", "cgi"})
-_OPTION: Final = re.compile(r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1")
+OPTION: Final = re.compile(r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def translate(text: str, path: str = "build/config.nice") -> Translation:
     """The script for 2.4.  Options that 2.4 doesn't know are taken out, those of other names renamed; all else stays byte for byte."""
     lines, findings, names = [], [], set()
     for number, line in enumerate(text.splitlines(keepends=True), 1):
-        match = None if line.lstrip().startswith("#") else _OPTION.search(line)
+        match = None if line.lstrip().startswith("#") else OPTION.search(line)
         if match is None:
             lines.append(line)
             continue

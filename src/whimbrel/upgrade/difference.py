@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
 from whimbrel.octets import raw
+from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.lines import Trace
 
 CONTEXT: Final = 3
@@ -30,6 +31,33 @@ def unified(path: str, old: bytes, new: bytes, trace: Trace) -> bytes:
     for hunk in _hunks(_changes(before, after, trace)):
         out += _hunk(hunk, before, after)
     return b"".join(out)
+
+
+def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
+    """The lines that *edits* add to *old*, without indentation."""
+    found: list[str] = []
+    for group in _regions(old, sorted(edits, key=lambda edit: (edit.start, edit.end))):
+        start = old.rfind(b"\n", 0, group[0].start) + 1
+        end = old.find(b"\n", max(edit.end for edit in group))
+        end = len(old) if end < 0 else end
+        before = [line.strip() for line in old[start:end].split(b"\n")]
+        moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in group)
+        after = [line.strip() for line in apply(old[start:end], [Group(moved)]).split(b"\n")]
+        for kind, _a1, _a2, c1, c2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            found += [line.decode("latin-1") for line in after[c1:c2] if line and kind != "equal"]
+    return tuple(found)
+
+
+def _regions(old: bytes, edits: list[Edit]) -> Iterator[list[Edit]]:
+    """Edits of one line together."""
+    group: list[Edit] = []
+    for edit in edits:
+        if group and b"\n" in old[group[-1].end:edit.start]:
+            yield group
+            group = []
+        group.append(edit)
+    if group:
+        yield group
 
 
 def _lines(data: bytes) -> list[bytes]:

@@ -15,7 +15,7 @@ from whimbrel.syntax import places
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Broken, Directive, Document, Section
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.model import FileEdit, Wishes
+from whimbrel.upgrade.model import FileEdit, InputContext, Wishes
 
 
 class Role(Enum):
@@ -30,8 +30,10 @@ class Role(Enum):
 class SourceFile:
     """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise).
 
-    *statements* are those outside of any section; of a file that is included twice they are there for each inclusion.  *template*: it holds marks of
-    a template, so that words may be anything.  *ignored* are, once asked for, the lines that comments exempt from rules.
+    *statements* are those outside of any section; of a file that is included twice they are there for each
+    inclusion.  *template*: it holds marks of a template, so that words may be anything.  *foreign*: it is no
+    configuration, and has no statements.  *ignored* are, once asked for, the lines that comments exempt from
+    rules.
     """
 
     path: str
@@ -39,6 +41,7 @@ class SourceFile:
     role: Role = Role.MAIN
     folder: str = ""
     template: bool = False
+    foreign: bool = False
     ignored: dict[int, frozenset[str]] | None = None
     statements: list[Statement] = field(default_factory=list, repr=False)
     _newline: bytes = field(default=b"", repr=False)
@@ -144,6 +147,26 @@ class Unread:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """The modules that the 2.2 binary has compiled in, and how that is known; *assumed*: nothing in the input
+    shows it.
+    """
+
+    modules: frozenset[str] = frozenset()
+    origin: str = ""
+    assumed: bool = False
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        return (
+            f"{self.origin} (assumed; --built-in FILE names the output of `httpd -l`)"
+            if self.assumed
+            else self.origin
+        )
+
+
 Again = Callable[[Mapping[str, bytes], "Estate"], "Estate"]
 Step = Callable[[str, int, int], None]
 """Told what is being worked out, how much of it is done and how much there is."""
@@ -160,21 +183,29 @@ def _unreadable(_files: Mapping[str, bytes], _known: Estate) -> Estate:
 class Estate:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
-    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
-    .htaccess files and fragments are in their `SourceFile`.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
-    loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
-    and no section; each of them is in *unread* too.  *step* is told how far long work has come.  *memo* holds what several rules need and one
-    has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
+    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are
+    those of the configuration, those of .htaccess files and fragments are in their `SourceFile`.  *context*
+    is what the input is: a whole server (maybe with further fragments), a fragment whose surroundings are
+    unknown, or .htaccess files alone.  *built_in* are the modules in the 2.2 binary.  *root* is the
+    ServerRoot.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load
+    order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no
+    directive and no section; each of them is in *unread* too.  *is_partial*: files that an Include names were
+    not read.  *step* is told how far long work has come.  *memo* holds what several rules need and one has
+    worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
     """
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:
         self.wishes, self.root = wishes, root
+        self.context = InputContext.SERVER
+        self.built_in = BuiltIn()
         self.files: dict[str, SourceFile] = {}
         self.statements: list[Statement] = []
         self.modules: list[str] = []
         self.new_modules: list[str] = []
         self.defines: set[str] = set()
         self.unread: list[Unread] = []
+        self.include_patterns: list[str] = []
+        self.is_partial = False
         self.broken: list[tuple[SourceFile, Broken]] = []
         self.memo: dict[str, object] = {}
         self.again: Again = _unreadable

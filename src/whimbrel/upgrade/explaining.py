@@ -18,6 +18,7 @@ from whimbrel.catalogue.load import WHERE, ModuleRow, Row
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.model import Rule
 from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.rules.modules.third_party import fate
 
 FOLDER: Final = os.path.dirname(__file__)
 VERSIONS: Final = ("2.2", "2.4")
@@ -68,7 +69,13 @@ def explain(query: str) -> list[Explanation]:
         found += [*_rule("C50"), *directive(invalid[1])]
     if found or not query:
         return found
-    return directive(query) or module(query) or _message(query)
+    return (
+        directive(query)
+        or module(query)
+        or third_party(query)
+        or _message(query)
+        or directive(query.split()[0])
+    )
 
 
 def suggestions(query: str) -> list[str]:
@@ -216,6 +223,16 @@ def module(name: str) -> list[Explanation]:
         parts += ["", f"## httpd {version}", *(_module_lines(version, one) if one is not None else [f"There is no such module in {version}."])]
     rows = _touching(row.file)
     return [Explanation("module", row.file, row.identifier, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows)]
+
+
+def third_party(name: str) -> list[Explanation]:
+    """A module of other origin, and what becomes of it in 2.4."""
+    found = fate(name)
+    if found is None or " " in name.strip():
+        return []
+    rows = tuple(dict.fromkeys([*_touching(name.strip()), "X24"]))
+    body = f"# {name.strip()}\n\nA module of other origin ({found[0]}): a file that was built for 2.2 does not load in 2.4.\n\n## In 2.4\n{found[1]}."
+    return [Explanation("module", name.strip(), found[1], "\n".join([body, *_row_lines(rows)]) + "\n", rows)]
 
 
 def _module_row(version: str, base: str) -> ModuleRow | None:

@@ -12,6 +12,19 @@ from whimbrel.upgrade.model import FileEdit
 
 NEW_GUARD: Final = "<IfModule mod_authz_core.c>"
 OLD_GUARD: Final = "<IfModule !mod_authz_core.c>"
+THIRD_PARTY_22: Final = frozenset(
+    {
+        "macro_module",
+        "proxy_html_module",
+        "xml2enc_module",
+        "lua_module",
+        "sed_module",
+        "proxy_fcgi_module",
+        "auth_form_module",
+        "remoteip_module",
+    }
+)
+"""Modules of 2.4 that were there for 2.2 too, from elsewhere: they show no version."""
 _BRANCHES: Final = ("<ifmodule", "<ifdefine", "<ifversion", "<iffile", "<ifdirective", "<ifsection")
 
 
@@ -42,7 +55,9 @@ def is_new(estate: Estate) -> bool:
 
 def _only_new(line: Statement) -> bool:
     words = line.words()
-    return bool(words) and catalogue("2.2").module(words[0]) is None and catalogue("2.4").module(words[0]) is not None
+    if not words or words[0] in THIRD_PARTY_22:
+        return False
+    return catalogue("2.2").module(words[0]) is None and catalogue("2.4").module(words[0]) is not None
 
 
 def top_level(estate: Estate) -> Iterator[Statement]:

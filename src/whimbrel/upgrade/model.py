@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 class Risk(Enum):
     """What happens on 2.4 when nobody does anything; the worst comes first."""
+
+    @property
+    def rank(self) -> int:
+        """The position in the order of severity, 0 for the worst."""
+        return list(Risk).index(self)
 
     BREAKS = "breaks start-up"
     OPENS = "opens access"
@@ -36,6 +41,14 @@ class Safety(Enum):
     MANUAL = "explained, never applied"
 
 
+class InputContext(Enum):
+    """What the input is: it decides what may be concluded from a directive that is absent."""
+
+    SERVER = "whole server"
+    FRAGMENT = "fragment"
+    HTACCESS = ".htaccess"
+
+
 @dataclass(frozen=True, slots=True)
 class FileEdit:
     """One edit of one file; *path* is the key of `Estate.files`."""
@@ -48,9 +61,12 @@ class FileEdit:
 class Finding:
     """One thing that an upgrade changes.
 
-    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led there); *message* says what changes,
-    *remedy* what to do; both are one sentence in plain text.  *edits* mend it, all or none.  *evidence* is further text for people: a counterexample,
-    the recorded answers.  *safety* is MANUAL exactly where there are no edits or where none may be applied unseen.
+    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led
+    there); *message* says what changes, *remedy* what to do; both are one sentence in plain text.  *edits*
+    mend it, all or none.  *evidence* is further text for people: a counterexample, the recorded answers;
+    *new* are the lines that applied edits have written; *decision* is a decision for people that the same
+    answers leave open.  *safety* is MANUAL exactly where there are no edits or where none may be applied
+    unseen.
     """
 
     rule: str
@@ -61,6 +77,8 @@ class Finding:
     safety: Safety = Safety.MANUAL
     edits: tuple[FileEdit, ...] = ()
     evidence: str = ""
+    new: tuple[str, ...] = ()
+    decision: str = ""
 
     @property
     def needs_review(self) -> bool:
@@ -75,16 +93,24 @@ class Style(Enum):
     COMPAT = "compat"
 
 
+NEWEST: Final = 71
+"""The N of the newest release 2.4.N that the rules know."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
     """What the user asked of an upgrade.
 
-    *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where the upgrade guide and the servers disagree.
+    *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where the upgrade guide and
+    the servers disagree.  *target* is the N of 2.4.N, the release that must understand the result.
+    *unsafe_flags* gives rewrite rules the Unsafe flags of 2.4.60 that bring 2.2's answers back.
     """
 
     style: Style = Style.NATIVE
     also_22: bool = False
     exact: bool = False
+    target: int = NEWEST
+    unsafe_flags: bool = False
 
 
 @dataclass(frozen=True, slots=True)

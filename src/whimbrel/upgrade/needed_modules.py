@@ -13,19 +13,12 @@ from typing import Final
 from whimbrel.catalogue import ModuleRow, catalogue
 from whimbrel.records import dataclass, replace
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.built_in_modules import is_windows
 from whimbrel.upgrade.estate import Estate, Role, Statement
-from whimbrel.upgrade.loading import BUILT_IN, Loading, loading
+from whimbrel.upgrade.loading import Loading, loading
 from whimbrel.upgrade.model import Finding, Risk, Safety
 
 CORE: Final = frozenset({"core_module", "so_module", "http_module", "watchdog_module"})
-COMPILED: Final = frozenset({
-    "authn_file_module", "authz_host_module", "authz_groupfile_module", "authz_user_module", "auth_basic_module", "include_module", "filter_module",
-    "log_config_module", "env_module", "setenvif_module", "mime_module", "status_module", "autoindex_module", "asis_module", "cgi_module",
-    "negotiation_module", "dir_module", "actions_module", "userdir_module", "alias_module",
-})
-"""What a 2.2 that was built without options has compiled in."""
-_WEAK: Final = frozenset({"headers_module", *BUILT_IN})
-"""Modules whose directives prove nothing: rules write them, or distributors compile them in."""
 
 _REQUIRE: Final = {
     "all": "authz_core", "env": "authz_core", "method": "authz_core", "expr": "authz_core", "ip": "authz_host", "host": "authz_host",
@@ -96,29 +89,49 @@ def _row(identifier: str) -> ModuleRow:
 
 class _Search:
     def __init__(self, estate: Estate, state: Loading) -> None:
-        self.estate, self.state = estate, state
+        self.estate, self.state, self.built_in = estate, state, estate.built_in.modules
         self.old, self.new = catalogue("2.2"), catalogue("2.4")
         self.of_source = {row.source: row.identifier for row in self.new.modules}
         self.of_old_source = {row.source: row.identifier for row in self.old.modules}
         self.kinds = {row.identifier: row.kind for row in self.new.modules}
         self.owners: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self.told: set[str] = set()
-        self.compiled = False
         self.threads: str = ""
 
     def all(self) -> Iterator[Need]:
         """Every need, those that are met too."""
         found = list(self._of_statements())
-        yield self._mpm()
+        if not is_windows(self.estate):
+            yield self._mpm()
         yield Need("authz_core_module", "C05", "2.4 decides about access with it")
-        yield Need("unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it")
+        if not is_windows(self.estate):
+            yield Need(
+                "unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it"
+            )
         yield from found
-        if self.compiled:
-            yield Need("dir_module", "C04", "2.2 had it compiled in: it appends slashes and answers for folders")
-            yield Need("mime_module", "C04", "2.2 had it compiled in: it gives files their types")
+        yield from self._unnamed()
         for identifier in [*self.state.new, *(need.identifier for need in found)]:
             for other in _ALSO.get(identifier, ()):
                 yield Need(other, "C03" if other.startswith("slotmem") else "C04", f"{_file(identifier)} needs it")
+
+    def _unnamed(self) -> Iterator[Need]:
+        """Modules in the 2.2 binary that work without any directive of theirs."""
+        wanted = {
+            "dir_module": "it appends slashes and answers for directories",
+            "mime_module": "it gives files their types",
+        }
+        options = {word.lower().lstrip("+") for line in self.estate.named("options") for word in line.words()}
+        if options & {"indexes", "all"} or not options:
+            wanted["autoindex_module"] = "it lists directories"
+        if "multiviews" in options:
+            wanted["negotiation_module"] = "it answers for MultiViews"
+        if self.estate.has("scriptalias", "scriptaliasmatch"):
+            wanted["cgi_module"] = "it runs the programs of ScriptAlias"
+        for identifier, why in wanted.items():
+            if identifier in self.built_in:
+                yield Need(
+                    identifier, "C04", f"2.2 has it compiled in ({self.estate.built_in.origin}): {why}"
+                )
 
     # directives ----------------------------------------------------------------------------------
     def _of_statements(self) -> Iterator[Need]:
@@ -140,7 +153,7 @@ class _Search:
         for section in statement.enclosing("<ifmodule"):
             name = section.args.strip()
             identifier = self.of_source.get(name, name)
-            if name[:1] != "!" and identifier not in self.state.new and not (identifier in COMPILED and not self.state.lines):
+            if name[:1] != "!" and identifier not in self.state.new and identifier not in self.built_in:
                 return False
         return statement.file.role is not Role.FRAGMENT
 
@@ -159,7 +172,6 @@ class _Search:
         if old and not had:
             if not _TYPED.search(statement.args) and (statement.file.role is not Role.MAIN or statement.in_22 is False):
                 return
-            self.compiled = self.compiled or new[0] in COMPILED - _WEAK
         new = tuple(i for i in new if i in old) or new
         if not old and statement.file.role is Role.HTACCESS and new[0] != "authz_core_module":
             return  # 2.2 refuses the line
@@ -180,8 +192,10 @@ class _Search:
             yield from self._cache(line)
         elif name in ("proxypass", "proxypassmatch", "proxyset", "balancermember", "<proxy"):
             yield from self._balancer(line)
-        elif name in _HANDLER_LINES and not self.state.lines:
-            yield from self._named(line, _HANDLERS, [word for part in line.words() for word in part.split(";")], line.node.name)
+        elif name in _HANDLER_LINES:
+            words = [word for part in line.words() for word in part.split(";")]
+            needed = self._named(line, _HANDLERS, words, line.node.name)
+            yield from (need for need in needed if not self.state.lines or need.identifier in self.built_in)
         elif name in ("threadsperchild", "minsparethreads", "maxsparethreads", "threadlimit"):
             self.threads = self.threads or ("" if _asks_for_mpm(line) else line.node.name)
 

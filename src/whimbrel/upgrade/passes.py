@@ -13,8 +13,9 @@ from typing import Final
 
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field, replace
-from whimbrel.syntax.edits import Group, apply
-from whimbrel.upgrade.choice import Choice, by_hand, fits_itself, settled
+from whimbrel.syntax.edits import Edit, Group, apply
+from whimbrel.upgrade.choice import Choice, by_hand, settled, why_by_hand
+from whimbrel.upgrade.difference import added_lines
 from whimbrel.upgrade.estate import Estate
 from whimbrel.upgrade.ignoring import ignored
 from whimbrel.upgrade.lines import Step, Trace
@@ -74,6 +75,7 @@ class _Upgrade:
         self.result = Result(estate)
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, Place, str]] = set()
+        self.refused: dict[tuple[str, Place, str], Finding] = {}
         self._seen: dict[int, tuple[Estate, list[Finding]]] = {}  # by order: the estate that had nothing left to change
 
     def run(self) -> Result:
@@ -93,7 +95,7 @@ class _Upgrade:
         else:
             last.append(self._endless(last))
         self.result.files = {path: data for path, data in self.result.files.items() if data != self.first.files[path].document.bytes}
-        found = [*self.applied, *last, *self._unread()]
+        found = [*self.applied, *last, *self.refused.values(), *self._unread()]
         self.result.findings = self._sorted(found)
         return self.result
 
@@ -126,16 +128,27 @@ class _Upgrade:
         for wish in wishes:
             original = self._original(wish)
             key = (original.rule, original.place, original.message)
-            if not fits_itself(dict.fromkeys(wish.edits)):
-                left.append(by_hand(original, "its edits contradict each other"))
+            why = why_by_hand(wish, self.now)
+            if why:
+                self.refused[key] = by_hand(original, why)
                 continue
             decided = None if key in self.declined else self.decide(wish, self.now)
             if decided is None:
                 self.declined.add(key)
-                left.append(by_hand(original, "you declined the change"))
+                self.refused[key] = by_hand(original, "you declined the change")
             elif choice.offer(decided.edits):
-                chosen.append(replace(original, edits=decided.edits))
+                chosen.append(replace(original, edits=decided.edits, new=self._new(decided)))
         return chosen, choice
+
+    def _new(self, finding: Finding) -> tuple[str, ...]:
+        by_file: dict[str, list[Edit]] = {}
+        for one in dict.fromkeys(finding.edits):
+            by_file.setdefault(one.path, []).append(one.edit)
+        return tuple(
+            line
+            for path, edits in by_file.items()
+            for line in added_lines(self.now.files[path].document.bytes, edits)
+        )
 
     def _make(self, chosen: list[Finding], choice: Choice) -> None:
         """Make the edits and read the estate again."""

@@ -6,7 +6,6 @@ What can't be read becomes an `Unread` of the estate, with its place, so that no
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -23,11 +22,13 @@ from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import Broken, Directive, Document, Node, Section, parse
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.branches import Branches, Maybe, both
-from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement, Unread
-from whimbrel.upgrade.model import Wishes
+from whimbrel.upgrade.estate import BuiltIn, Estate, Role, SourceFile, Statement, Unread
+from whimbrel.upgrade.foreign_text import is_foreign
+from whimbrel.upgrade.model import InputContext, Wishes
+from whimbrel.upgrade.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
 
-TEMPLATE: Final = re.compile(r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@")
-_TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
+DEBIAN_ROOT: Final = "/etc/apache2"
+"""The ServerRoot of Debian's apache2, whose main file names none."""
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
 """Sections in another language."""
 BOM: Final = b"\xef\xbb\xbf"
@@ -40,13 +41,29 @@ Progress = Callable[[str], None]
 class Sources:
     """What is to be read: a configuration by httpd's own options, or files without one.
 
-    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the configuration.  *moved*: where the
-    text names another ServerRoot than *options*, that of *options* is a copy of it, and files outside of it are left alone.
+    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the
+    configuration.  *moved*: where the text names another ServerRoot than *options*, that of *options* is a
+    copy of it, and files outside of it are left alone.  *built_in* are the source files of the modules in the
+    2.2 binary where somebody has listed them.
     """
 
     options: LoadOptions | None = None
     fragments: tuple[str, ...] = ()
     moved: bool = False
+    built_in: frozenset[str] | None = None
+
+    @property
+    def context(self) -> InputContext:
+        """What the input is; a file outside of a whole server is a fragment unless its name says
+        .htaccess.
+        """
+        if self.options is not None:
+            return InputContext.SERVER
+        return (
+            InputContext.HTACCESS
+            if self.fragments and all(map(is_htaccess, self.fragments))
+            else InputContext.FRAGMENT
+        )
 
 
 @dataclass(slots=True)
@@ -65,20 +82,38 @@ class Overlay:
         return parse(read_regular(path) if data is None else data, V22_LINES)
 
 
+def is_windows_path(path: str) -> bool:
+    """Return True if *path* begins with a drive letter."""
+    return path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
+
+
 def real(path: str) -> str:
     """The path behind all symbolic links."""
     return text(os.path.realpath(raw(path)))
 
 
-def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Overlay | None = None, progress: Progress | None = None) -> Estate:
-    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises on what it finds."""
+def read_estate(
+    sources: Sources | LoadOptions,
+    wishes: Wishes,
+    *,
+    overlay: Overlay | None = None,
+    progress: Progress | None = None,
+    built_in: BuiltIn | None = None,
+) -> Estate:
+    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises
+    on what it finds.
+
+    *built_in* is what an earlier reading of the same sources found out about the 2.2 binary.
+    """
     from whimbrel.upgrade.htaccess import htaccess_files  # it needs the statements
 
     if isinstance(sources, LoadOptions):
         sources = Sources(options=sources)
-    reading = Reading(sources, wishes, overlay or Overlay(), progress or _silent)
+    reading = Reading(sources, wishes, overlay or Overlay(), progress or _silent, built_in or BuiltIn())
     with deep_recursion():
         reading.configuration()
+        if built_in is None and sources.options is not None:
+            reading = _with_built_in_modules(reading, sources)
         if sources.options is not None:
             for path, folder in htaccess_files(reading.estate, reading.progress, reading.place):
                 reading.alone(path, Role.HTACCESS, folder)
@@ -91,13 +126,59 @@ def read_estate(sources: Sources | LoadOptions, wishes: Wishes, *, overlay: Over
     def again(files: Mapping[str, bytes], known: Estate) -> Estate:
         contents = {real(path): data for path, data in files.items()}
         parsed = {real(path): file.document for path, file in known.files.items()}
-        found = read_estate(sources, wishes, overlay=Overlay(contents, parsed), progress=progress)
+        found = read_estate(
+            sources, wishes, overlay=Overlay(contents, parsed), progress=progress, built_in=estate.built_in
+        )
         found.memo["told"] = known.memo.get("told", {})
         found.step = known.step
         return found
 
     estate.again = again
     return estate
+
+
+def _with_built_in_modules(reading: Reading, sources: Sources) -> Reading:
+    """The reading that knows the modules in the 2.2 binary, which decide about branches: the configuration is
+    read again where there are any.
+    """
+    from whimbrel.upgrade.built_in_modules import built_in_modules  # it needs the statements
+
+    found = built_in_modules(reading.estate, sources.built_in)
+    if not found.modules:
+        reading.estate.built_in = found
+        return reading
+    parsed = {
+        **reading.overlay.parsed,
+        **{real(path): file.document for path, file in reading.estate.files.items()},
+    }
+    reading = Reading(
+        sources, reading.estate.wishes, Overlay(reading.overlay.contents, parsed), reading.progress, found
+    )
+    reading.configuration()
+    return reading
+
+
+UNKNOWN: Final = (
+    "modules, other files and the sections around it are unknown (-f MAIN or --whole reads a whole server)"
+)
+
+
+def described(estate: Estate) -> tuple[str, ...]:
+    """What the input was taken for, in lines of text."""
+    first, count = next(iter(estate.files), ""), len(estate.files)
+    more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
+    if estate.context is not InputContext.SERVER:
+        return (f"input: {estate.context.value}: {first}{more}; {UNKNOWN}",)
+    alone = [file for file in estate.files.values() if file.role is Role.FRAGMENT]
+    lines = [
+        f"input: {estate.context.value}: {first}{more}",
+        f"modules in the 2.2 binary: {estate.built_in.text}",
+    ]
+    if alone:
+        lines.append(
+            f"input: {InputContext.FRAGMENT.value}: {alone[0].path}{f' and {len(alone) - 1} more' if len(alone) > 1 else ''}; no Include reads it"
+        )
+    return tuple(lines)
 
 
 def is_htaccess(path: str) -> bool:
@@ -115,13 +196,16 @@ class Reading:
     for each inclusion.
     """
 
-    def __init__(self, sources: Sources, wishes: Wishes, overlay: Overlay, progress: Progress) -> None:
+    def __init__(
+        self, sources: Sources, wishes: Wishes, overlay: Overlay, progress: Progress, built_in: BuiltIn
+    ) -> None:
         options = sources.options
         self.options, self.overlay, self.progress, self.moved = options, overlay, progress, sources.moved
         self.root = options.server_root if options is not None else ""
         self.estate = Estate(wishes, self.root)
+        self.estate.context, self.estate.built_in = sources.context, built_in
         self.estate.defines = set(options.defines) if options is not None else set()
-        self.branches = Branches(self.estate.defines, known=options is not None)
+        self.branches = Branches(self.estate.defines, known=options is not None, built_in=built_in.modules)
         self.stack: list[str] = []
         self.old_root = ""
         self._files: dict[str, SourceFile] = {}
@@ -137,6 +221,8 @@ class Reading:
             return
         self._command_line(self.options.before)
         path = root_relative(self.root, self.options.file)
+        if self.moved and path.endswith("/apache2.conf"):
+            self.old_root = DEBIAN_ROOT
         self.estate.statements += self._file(path, Role.MAIN, None, None, (True, True))
         self._command_line(self.options.after)
 
@@ -168,7 +254,9 @@ class Reading:
         try:
             file = self._files.get(key) or self._opened(key, path, role, folder)
         except OSError as problem:
-            self._unread(via or Place(path, 0), f"{path} can't be read: {error_text(problem)}")
+            self._unread(via or Place(path, 0), f"{path} can't be read: {error_text(problem)}", includes=True)
+            return []
+        if file.foreign:
             return []
         self.stack.append(key)
         found = self._block(file.document.children, file, parent, via, live)
@@ -192,14 +280,21 @@ class Reading:
             number = data.count(b"\n", 0, at) + 1
             many = data.count(b"\0")
             self._unread(Place(file.path, number), f"a NUL byte ({many} in this file): httpd doesn't see what follows it in its line")
-        marks = _template_lines(data)
+        marks = marked_lines(data)
+        if not marks and file.role is not Role.MAIN and is_foreign(file.document):
+            file.foreign = True
+            self._unread(
+                Place(file.path, 1),
+                "this text is no configuration of httpd: hardly a line begins with a directive",
+            )
         if marks:
             file.template = True
             self._unread(Place(file.path, marks[0]), f"marks of a template in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the first: "
                          "what will stand there is unknown")
 
-    def _unread(self, place: Place, reason: str) -> None:
+    def _unread(self, place: Place, reason: str, *, includes: bool = False) -> None:
         self.estate.unread.append(Unread(place, reason))
+        self.estate.is_partial = self.estate.is_partial or includes
 
     # statements ----------------------------------------------------------------------------------
     def _block(self, nodes: list[Node], file: SourceFile, parent: Statement | None, via: Place | None, live: tuple[Maybe, Maybe],
@@ -217,7 +312,7 @@ class Reading:
                 args = node.args
                 if "${" in args:
                     args = expand(args, self._look_up)
-                if file.template and _TEMPLATE_LINE.match(name):
+                if file.template and TEMPLATE_LINE.match(name):
                     continue
                 statement = Statement(file, node, name, args, parent, [], via, old, new)
                 add(statement)
@@ -281,13 +376,13 @@ class Reading:
     def server_root(self, line: Statement) -> None:
         """Where relative paths begin from here on; a folder that isn't here changes nothing."""
         path = getword(line.args)[0]
-        if line.in_22 is False or not path:
+        if line.in_22 is False or not path or self.options is None:
             return
         if self.moved:
-            self.old_root = path.rstrip("/")
+            self.old_root = path.rstrip("/\\")
         elif is_directory(root_relative("/", path)):
             self.root = self.estate.root = root_relative("/", path)
-        elif self.options is not None:
+        else:
             self._unread(line.place, f"ServerRoot {path} is no folder here: relative paths are taken from {self.root}")
 
     def include(self, line: Statement) -> None:
@@ -300,13 +395,29 @@ class Reading:
         if not argument or (line.file.template and TEMPLATE.search(argument)):
             return
         if not self.root and argument[:1] != "/":
-            self._unread(line.place, f"{line.node.name} {argument}: without a server root its files can't be found")
+            self._unread(
+                line.place,
+                f"{line.node.name} {argument}: without a server root its files can't be found",
+                includes=True,
+            )
+            return
+        if self.options is None:
+            self._unread(
+                line.place,
+                f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read",
+                includes=True,
+            )
             return
         optional = line.name == "includeoptional"
-        path = self.place(root_relative(self.root, argument))
+        path = self.place(argument if is_windows_path(argument) else root_relative(self.root, argument))
         if not path:
-            self._unread(line.place, f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}")
+            self._unread(
+                line.place,
+                f"{argument} lies outside of {self.root}, which was read in the place of {self.old_root}",
+                includes=True,
+            )
             return
+        self.estate.include_patterns.append(path)
         included = []
         try:
             for file in self._named(path, optional, has_wildcards(path)):
@@ -315,7 +426,7 @@ class Reading:
                     continue
                 line.children += self._file(file, line.file.role, line, line.place, (line.in_22, line.in_24))
         except ConfigError as problem:
-            self._unread(line.place, problem.reason)
+            self._unread(line.place, problem.reason, includes=True)
         line.included = tuple(included)
 
     def _named(self, path: str, optional: bool, wild: bool) -> Iterator[str]:
@@ -328,6 +439,10 @@ class Reading:
 
         A folder that stands for a ServerRoot elsewhere is a copy: it has its own files, and this machine's have nothing to do with it.
         """
+        if is_windows_path(path):
+            path, old_root = path.replace("\\", "/"), self.old_root.replace("\\", "/")
+            inside = old_root and f"{path}/".lower().startswith(f"{old_root}/".lower())
+            return self.root + path[len(old_root):] if inside else ""
         if not self.moved or self.old_root in ("", self.root):
             return path
         if f"{path}/".startswith(f"{self.old_root}/"):
@@ -344,14 +459,3 @@ _ACTIONS: Final[dict[str, Callable[[Reading, Statement], None]]] = {
 def _lower(name: str) -> str:
     """Names agree in any case of the letters of ASCII."""
     return raw(name).lower().decode("latin-1")
-
-
-def _template_lines(data: bytes) -> list[int]:
-    """The numbers of the lines outside of comments that hold marks of a template; most files have none, which one search tells."""
-    source = text(data)
-    if not TEMPLATE.search(source):
-        return []
-    lines = enumerate(source.split("\n"), 1)
-    return [number for number, line in lines if not line.lstrip().startswith("#") and TEMPLATE.search(line)]
-
-

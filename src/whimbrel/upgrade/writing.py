@@ -1,7 +1,8 @@
 """Writing an upgrade: all files or none, with backups, and the way back.
 
-The new contents go to temporary files beside their targets, the old files get a second name (``FILE.whimbrel-2.2~``, made once), then the
-temporary files are renamed.  A journal in the server root says how far that went, so that whoever comes next can finish or undo it:
+The new contents go to temporary files, the old files get a second name (``FILE.whimbrel-2.2~``, made once;
+`backup_places` says where), then the temporary files are renamed.  A journal in the server root says how far
+that went, so that whoever comes next can finish or undo it:
 
 * ``preparing``: nothing has changed; temporary files and this run's backups are litter.
 * ``renaming``: every new file is complete on disk; the renames that are missing can be made.
@@ -23,6 +24,7 @@ from typing import Any, Final
 
 from whimbrel.octets import raw, text
 from whimbrel.records import dataclass, field
+from whimbrel.upgrade.backup_places import DIRECTORY, IsRead, backup_path, journal_directory, nowhere
 
 BACKUP: Final = ".whimbrel-2.2~"
 CHANGED: Final = ".whimbrel-2.4~"
@@ -59,7 +61,7 @@ class Journal:
     @classmethod
     def of(cls, folder: str) -> Journal:
         """The journal of *folder*, empty where there is none; raises WriteError where it can't be understood."""
-        path = os.path.join(folder, JOURNAL)
+        path = os.path.join(journal_directory(folder), JOURNAL)
         try:
             with open(raw(path), encoding="ascii") as file:
                 found: dict[str, Any] = json.load(file)
@@ -90,8 +92,11 @@ class Journal:
             _sync_folder(self.path)
 
 
-def write(files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None) -> list[str]:
-    """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups.
+def write(
+    files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None, is_read: IsRead = nowhere
+) -> list[str]:
+    """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups, where
+    *is_read* is False.
 
     Raises WriteError when it can't; then nothing has changed, unless a rename fails at the very end.  That, and whatever else is raised, like an end
     of the process, leaves a state that `recover` mends.
@@ -99,7 +104,7 @@ def write(files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: No
     recover(folder, hook)
     journal = Journal.of(folder)
     known = {entry.target: entry for entry in journal.entries}
-    entries = [_entry(path, data) for path, data in files.items()]
+    entries = [_entry(path, data, folder, is_read) for path, data in files.items()]
     before = (journal.state, journal.entries)
     try:
         _prepare(journal, entries, list(files.values()), known, hook)
@@ -163,7 +168,7 @@ def _put_back(entry: Entry, hook: Hook) -> str:
         return ""
     aside = ""
     if os.path.exists(raw(entry.target)) and _digest(_content(entry.target)) not in (entry.digest, _digest(_content(entry.backup))):
-        aside = entry.target + CHANGED
+        aside = _beside_backup(entry, CHANGED)
         hook(f"keep {aside}")
         shutil.copy2(raw(entry.target), raw(aside))
     hook(f"restore {entry.target}")
@@ -172,22 +177,53 @@ def _put_back(entry: Entry, hook: Hook) -> str:
     else:
         os.replace(raw(entry.backup), raw(entry.target))
     _sync_folder(entry.target)
+    _tidy(entry.backup)
     return aside
 
 
+def _tidy(backup: str) -> None:
+    """Remove the directories of backups that are empty now."""
+    directory = os.path.dirname(backup)
+    while DIRECTORY in directory.split("/"):
+        try:
+            os.rmdir(raw(directory))
+        except OSError:
+            return
+        directory = os.path.dirname(directory)
+
+
 # steps -------------------------------------------------------------------------------------------
-def _entry(path: str, data: bytes) -> Entry:
+def _entry(path: str, data: bytes, folder: str, is_read: IsRead) -> Entry:
     target = text(os.path.realpath(raw(path)))
-    return Entry(target, target + BACKUP, _digest(data))
+    return Entry(
+        target,
+        backup_path(target, BACKUP, text(os.path.realpath(raw(journal_directory(folder)))), is_read),
+        _digest(data),
+    )
+
+
+def _beside_backup(entry: Entry, suffix: str) -> str:
+    """A name for a further file: beside the backup, unless that is another file system, from which no rename
+    leads to the target.
+    """
+    wanted = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + suffix)
+    try:
+        same = (
+            os.stat(raw(os.path.dirname(wanted))).st_dev == os.stat(raw(os.path.dirname(entry.target))).st_dev
+        )
+    except OSError:
+        same = False
+    return wanted if same else entry.target + suffix
 
 
 def _prepare(journal: Journal, entries: list[Entry], contents: list[bytes], known: dict[str, Entry], hook: Hook) -> None:
     """Everything up to the renames; raises OSError."""
     for entry in entries:
         _check(entry.target)
-        entry.temporary = f"{entry.target}.whimbrel-{os.getpid()}.new~"
         entry.fresh = entry.target not in known
         entry.backup = _free(entry.backup) if entry.fresh else known[entry.target].backup
+        os.makedirs(raw(os.path.dirname(entry.backup)), exist_ok=True)
+        entry.temporary = _beside_backup(entry, f".whimbrel-{os.getpid()}.new~")
     journal.entries = [*(entry for target, entry in known.items() if target not in {e.target for e in entries}), *entries]
     journal.save("preparing", hook)
     for entry, data in zip(entries, contents, strict=True):
@@ -270,6 +306,7 @@ def _drop(entries: list[Entry]) -> None:
     for path in _litter(entries):
         if os.path.lexists(raw(path)):
             os.unlink(raw(path))
+        _tidy(path)
 
 
 def _litter(entries: list[Entry]) -> Iterator[str]:

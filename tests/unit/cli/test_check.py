@@ -108,3 +108,45 @@ def test_module_files(tmp_path: Path) -> None:
 def test_password_files(tmp_path: Path) -> None:
     (tmp_path / "users").write_text("alice:plain words\n")
     assert "users:1: C48" in run("--htpasswd", tmp_path / "users").stdout
+
+
+def test_the_report_says_first_what_the_input_was_taken_for(tmp_path: Path) -> None:
+    (tmp_path / "ports.conf").write_text("NameVirtualHost *:80\nListen 80\nLoadModule php5_module x.so\n")
+    found = run(tmp_path / "ports.conf")
+    assert found.stdout.startswith("input: fragment: ")
+    assert "LoadModule" not in found.stdout
+    assert run(tmp_path / "ports.conf", "--whole").stdout.startswith("input: whole server: ")
+    (tmp_path / ".htaccess").write_text("Order allow,deny\n")
+    assert run(tmp_path / ".htaccess").stdout.startswith("input: .htaccess: ")
+    assert json.loads(run(tmp_path / "ports.conf", "--format", "json").stdout)["input"][0].startswith(
+        "input: fragment: "
+    )
+
+
+def test_a_list_of_compiled_in_modules(tmp_path: Path) -> None:
+    (tmp_path / "httpd.conf").write_text("Listen 80\nRewriteEngine On\n")
+    (tmp_path / "modules.txt").write_text("Compiled in modules:\n  core.c\n  mod_rewrite.c\n")
+    assert "modules in the 2.2 binary: httpd's default build (assumed" in run(tmp_path / "httpd.conf").stdout
+    listed = run(tmp_path / "httpd.conf", "--built-in", tmp_path / "modules.txt").stdout
+    assert "modules in the 2.2 binary: the list that was given" in listed and "mod_dir" not in listed
+    assert run(tmp_path / "httpd.conf", "--built-in", tmp_path / "absent").exit_code == 2
+    assert run(tmp_path / "httpd.conf", "--built-in", tmp_path / "httpd.conf").exit_code == 2
+
+
+def test_rules_do_not_contradict_each_other(tmp_path: Path) -> None:
+    (tmp_path / "httpd.conf").write_text(
+        "ServerRoot /nowhere\nLoadModule authz_host_module modules/mod_authz_host.so\n"
+        "<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
+    )
+    found = json.loads(run(tmp_path / "httpd.conf", "--format", "json").stdout)["findings"]
+    assert [one["new"] for one in found if one["rule"] == "C17"] == [["Require all denied"]]
+    assert not [one for one in found if "mod_access_compat is not loaded" in one["message"]]
+
+
+def test_a_release_that_does_not_refuse(tmp_path: Path) -> None:
+    (tmp_path / ".htaccess").write_text("RewriteEngine On\nRewriteRule ^a/(.*)$ /b/$1\n")
+    assert (
+        "from 2.4.60 on, URLs that match `^a/(.*)$`" in run(tmp_path / ".htaccess", "--select", "R01").stdout
+    )
+    assert run(tmp_path / ".htaccess", "--select", "R01", "--target", "2.4.59").exit_code == 0
+    assert run(tmp_path / ".htaccess", "--target", "2.2").exit_code == 2

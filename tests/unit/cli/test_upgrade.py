@@ -132,3 +132,16 @@ def test_a_file_that_cannot_be_replaced_is_told_and_all_stay(site: Path) -> None
     assert ".whimbrel-upgrade.json: Is a directory" in err
     assert (site / MAIN).read_bytes() == OLD
     assert sorted(path.name for path in (site / "conf").iterdir()) == ["httpd.conf"]
+
+
+def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
+    (site / MAIN).write_bytes(OLD + b"RewriteRule ^/(.*)$ /b/$1\n" * 3 + b"SSLProxyEngine On\n")
+    whimbrel = [*WHIMBREL[:-2], "-d", str(site), "--select", "R01,C43"]
+    err = subprocess.run(whimbrel, capture_output=True, timeout=60, check=False).stderr.decode()
+    assert err.startswith(f"input: whole server: {site}/conf/httpd.conf\n")
+    assert "R01 in 3 places: needs review: from 2.4.60 on, URLs that match `^/(.*)$`" in err
+    assert "    at conf/httpd.conf:3, 4, 5" in err
+    assert (
+        "C43: decision to take (changed)" in err
+        and "    decide: whether back ends may stay unverified" in err
+    )

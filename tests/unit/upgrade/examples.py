@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
-from whimbrel.upgrade.model import Rule, Style, Wishes
+from whimbrel.upgrade.model import NEWEST, Rule, Style, Wishes
 from whimbrel.upgrade.passes import READING, Result, upgrade
 from whimbrel.upgrade.reading import Sources, read_estate
 
@@ -92,18 +92,27 @@ def take_block(example: Example, kind: str, words: list[str], body: list[str], n
 
 def wishes(example: Example) -> tuple[Wishes, tuple[str, ...]]:
     """What the example asks for, and its -D names."""
-    style, flags, defines = Style.NATIVE, set(), []
+    style, flags, defines, target = Style.NATIVE, set(), [], NEWEST
     for line in example.wishes:
         key, _, value = line.partition(" ")
         if key == "style":
             style = Style(value)
         elif key == "define":
             defines.append(value)
-        elif key in ("also-2.2", "exact"):
+        elif key == "target":
+            target = int(value.removeprefix("2.4."))
+        elif key in ("also-2.2", "exact", "unsafe-flags"):
             flags.add(key)
         else:
             raise ValueError(f"a wish that means nothing: {line}")
-    return Wishes(style=style, also_22="also-2.2" in flags, exact="exact" in flags), tuple(defines)
+    found = Wishes(
+        style=style,
+        also_22="also-2.2" in flags,
+        exact="exact" in flags,
+        unsafe_flags="unsafe-flags" in flags,
+        target=target,
+    )
+    return found, tuple(defines)
 
 
 def laid_out(files: dict[str, str], root: Path) -> None:

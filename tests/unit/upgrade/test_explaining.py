@@ -10,6 +10,7 @@ import pytest
 
 from whimbrel.upgrade.explaining import codes, document, explain, listed, module, rule_of, suggestions, wordings
 from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.rules.modules.third_party import fate
 
 SHARED = Path(os.environ.get("WHIMBREL_SHARED") or Path(__file__).parents[4] / "shared")
 GIVEN = SHARED / "conformance" / "given"
@@ -107,3 +108,26 @@ def test_lists_are_searched() -> None:
     assert ("C44", "Substitute takes lines of up to a megabyte") in listed("substitute")
     assert "AH01328" in dict(listed("SubstituteMaxLineLength"))
     assert listed("no such thing") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "row"),
+    [
+        ("Order deny,allow", "directive", "C17"),
+        ("mod_rpaf", "module", "X19"),
+        ("client denied by server configuration", "message", "C17"),
+        ("php5_module", "module", "X24"),
+        ("NameVirtualHost *:80", "directive", "C14"),
+    ],
+)
+def test_lines_of_a_configuration_and_modules_of_other_origin(query: str, kind: str, row: str) -> None:
+    found = explain(query)[0]
+    assert (found.kind, row in found.rows) == (kind, True)
+
+
+@pytest.mark.parametrize(
+    "name", "php5 fcgid fastcgi suphp rpaf perl python wsgi dav_svn authz_svn security2 mpm_itk".split()
+)
+def test_modules_of_real_servers_have_a_line(name: str) -> None:
+    assert fate(f"{name}_module") is not None
+    assert fate(f"mod_{name}.so") is not None

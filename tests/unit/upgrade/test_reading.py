@@ -12,7 +12,7 @@ from tests.unit.upgrade.estates import estate, fragments, laid, reasons
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.estate import Role
-from whimbrel.upgrade.model import Wishes
+from whimbrel.upgrade.model import InputContext, Wishes
 from whimbrel.upgrade.reading import Sources, read_estate
 
 MAIN = "conf/httpd.conf"
@@ -169,3 +169,80 @@ def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
 def test_sections_thousands_of_levels_deep(tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
     assert len(list(next(found.named("a")).enclosing())) == 5000
+
+
+def test_the_context_says_what_the_input_is(tmp_path: Path) -> None:
+    assert estate(tmp_path, {MAIN: "Listen 80\n"}).context is InputContext.SERVER
+    assert (
+        fragments(tmp_path, {"a.conf": "Listen 80\n", "x/.htaccess": "Order allow,deny\n"}).context
+        is InputContext.FRAGMENT
+    )
+    assert fragments(tmp_path, {"x/.htaccess": "Order allow,deny\n"}).context is InputContext.HTACCESS
+
+
+def test_a_fragment_does_not_lead_to_other_files(tmp_path: Path) -> None:
+    laid(tmp_path, {"own/x.conf": "X 1\n"})
+    found = fragments(tmp_path, {"a.conf": "Include ROOT/own/x.conf\n"})
+    assert list(found.files) == [f"{tmp_path}/a.conf"]
+    assert reasons(found) == [
+        f"Include {tmp_path}/own/x.conf: the input is a fragment, so the files that it includes were not read"
+    ]
+
+
+def test_a_copy_of_a_windows_server(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {
+            "conf/x.conf": "X 1\n",
+            MAIN: 'ServerRoot "C:/Apache2"\nInclude "c:\\Apache2\\conf\\x.conf"\nInclude D:/y.conf\n',
+        },
+    )
+    found = read_estate(Sources(options=LoadOptions(server_root=str(tmp_path)), moved=True), Wishes())
+    assert found.has("x")
+    assert len(found.unread) == 1 and found.is_partial
+
+
+def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {"mods-enabled/x.load": "X 1\n", "apache2.conf": "Include /etc/apache2/mods-enabled/*.load\n"},
+    )
+    found = read_estate(
+        Sources(options=LoadOptions(server_root=str(tmp_path), file="apache2.conf"), moved=True), Wishes()
+    )
+    assert list(found.files) == [f"{tmp_path}/apache2.conf", f"{tmp_path}/mods-enabled/x.load"]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "{{ port }}",
+        "{% if tls %}",
+        "<%= @port %>",
+        "@PORT@",
+        "%port%",
+        "__PORT__",
+        "{PORT}",
+        "%(port)s",
+        "#{port}",
+        "[% port %]",
+        "${facts::port}",
+    ],
+)
+def test_marks_of_templates(mark: str, tmp_path: Path) -> None:
+    found = fragments(tmp_path, {"a.conf": f"Listen {mark}\nServerName a\n"})
+    assert "marks of a template" in reasons(found)[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'LogFormat "%h %l %u %t %{Host}i"',
+        "RewriteRule a b%20c%20d",
+        "CustomLog |/x/%Y%m%d common",
+        "Listen ${PORT}",
+        "RewriteCond %{HTTP_HOST} a{2}",
+    ],
+)
+def test_what_only_looks_like_a_template(line: str, tmp_path: Path) -> None:
+    assert not reasons(fragments(tmp_path, {"a.conf": f"{line}\n"}))

@@ -49,7 +49,16 @@ def outvoted(estate: Estate) -> Iterator[Finding]:
     for unit in control(estate).found.units:
         if unit.carried:
             texts = [line.args.lower().split() for line in unit.new_lines if line.name == "require"]
-            if ["all", "granted"] in texts and any(text != ["all", "granted"] for text in texts):
+            if any(text[:1] == ["not"] for text in texts):
+                yield Finding(
+                    "X14",
+                    unit.place,
+                    "Require not among lines without a container: 2.4 does not start with it (negative Require directive "
+                    "has no effect in <RequireAny>)",
+                    "put the lines into <RequireAll>",
+                    Risk.BREAKS,
+                )
+            elif ["all", "granted"] in texts and any(text != ["all", "granted"] for text in texts):
                 yield _note("X14", unit, "lines without a container are alternatives: Require all granted lets everybody in",
                             "take the line out, or put the others into <RequireAll>")
 

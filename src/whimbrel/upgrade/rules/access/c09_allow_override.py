@@ -15,6 +15,7 @@ def check(estate: Estate) -> Iterator[Finding]:
         yield Finding(
             "C09", place, "no AllowOverride speaks about .htaccess files here: 2.2 admits everything in them, 2.4 answers 500 to any directive",
             "say AllowOverride All, which is what 2.2 did", Risk.CLOSES, Safety.SAFE, (edit,),
+            decision="which directives .htaccess files may have: All admits every one, as under 2.2",
         )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import Estate, Role
 from whimbrel.upgrade.htaccess import takes
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule, Safety
 from whimbrel.upgrade.rules.helping import change, drop, lacks, quoted
 
 FILTERS: Final = {
@@ -22,6 +22,7 @@ def check(estate: Estate) -> Iterator[Finding]:
     """The lines where mod_filter is missing; else the first one, whose error pages change."""
     missing = lacks(estate, "filter_module")
     yield from _ignored(estate)
+    yield from _possible(estate)
     for line in estate.named("addoutputfilterbytype"):
         if missing:
             yield Finding("C34", line.place, "AddOutputFilterByType belongs to mod_filter, which is not loaded: 2.4 does not start",
@@ -30,6 +31,26 @@ def check(estate: Estate) -> Iterator[Finding]:
         yield Finding("C34", line.place, "2.4 filters answers only; 2.2 also put error pages of such a type through the filter",
                       "nothing, unless error pages must be filtered: then SetOutputFilter", Risk.COSMETIC)
         break
+
+
+def _possible(estate: Estate) -> Iterator[Finding]:
+    """The first line of a file whose server is not at hand: mod_filter may be missing there."""
+    seen: set[str] = set()
+    for line in estate.named("addoutputfilterbytype"):
+        guarded = any(
+            section.args.strip() in ("mod_filter.c", "filter_module")
+            for section in line.enclosing("<ifmodule")
+        )
+        if estate.context is not InputContext.SERVER and not guarded and line.file.path not in seen:
+            seen.add(line.file.path)
+            harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
+            yield Finding(
+                "C34",
+                line.place,
+                f"possible: AddOutputFilterByType belongs to mod_filter; 2.4 {harm} where no line loads it",
+                "look whether mod_filter is loaded (on Debian `a2enmod filter`)",
+                Risk.BREAKS,
+            )
 
 
 def _ignored(estate: Estate) -> Iterator[Finding]:

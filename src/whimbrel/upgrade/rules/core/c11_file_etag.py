@@ -19,8 +19,15 @@ def check(estate: Estate) -> Iterator[Finding]:
     if place is not None:
         line, edit = place
         yield Finding(
-            "C11", line.place, "the ETag of a file has no inode in it any more, unless FileETag asks for it: every cache would ask anew",
-            f"write FileETag {WORDS}, 2.2's default; servers that share their files are better off without it", Risk.CHANGES, Safety.SAFE, (edit,))
+            "C11",
+            line.place,
+            "the ETag of a file has no inode in it any more, unless FileETag asks for it: every cache would ask anew",
+            f"write FileETag {WORDS}, 2.2's default; servers that share their files are better off without it",
+            Risk.CHANGES,
+            Safety.SAFE,
+            (edit,),
+            decision="whether ETags need the inode, which they reveal: without the line every cache asks once more",
+        )
 
 
 RULE = Rule("C11", "file-etag", "FileETag is MTime Size unless set", check)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from whimbrel.records import replace
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.mending import is_new, main_statements, swap
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 from whimbrel.upgrade.virtual_hosts import SWITCHED_OFF, Host, plan
 
 DIFFERENT: Final = "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it"
+PARTIAL: Final = "look into the files that were not read, one of which may have the NameVirtualHost line"
 LOOK: Final = "look at which one answers for which name: `httpd -S`"
 
 
@@ -41,7 +43,12 @@ def _unasked(estate: Estate) -> Iterator[Finding]:
     words, equal = found.kept()
     for host in found.hosts:
         if words[host] != host.words:
-            yield _finding(host, words[host])
+            finding = _finding(host, words[host])
+            yield (
+                replace(finding, remedy=f"{PARTIAL}; {finding.remedy}", safety=Safety.MANUAL, edits=())
+                if estate.is_partial
+                else finding
+            )
     if not equal:
         last = found.hosts[-1].statement
         yield Finding("C14", last.place, DIFFERENT, LOOK)

@@ -24,8 +24,15 @@ def check(estate: Estate) -> Iterator[Finding]:
     if place is not None:
         line, edit = place
         yield Finding(
-            "X02", line.place, f"no Options line speaks about {bare[0]}: 2.2 lists folders and runs programs there, 2.4 only follows symbolic links",
-            "write Options All, 2.2's default, or better what is needed", Risk.CHANGES, Safety.SAFE, (edit,))
+            "X02",
+            line.place,
+            f"no Options line speaks about {bare[0]}: 2.2 lists folders and runs programs there, 2.4 only follows symbolic links",
+            "write Options All, 2.2's default, or better what is needed",
+            Risk.CHANGES,
+            Safety.SAFE,
+            (edit,),
+            decision="which Options are needed: All lists directories and runs programs everywhere, as under 2.2",
+        )
 
 
 def replaces(words: list[str]) -> bool:

@@ -30,8 +30,16 @@ def check(estate: Estate) -> Iterator[Finding]:
 
 def _finding(estate: Estate, line: Statement, wanted: str) -> Finding:
     if wanted == REMOVE:
-        return Finding("X09", line.place, f"2.4 refuses `{line.node.name} {line.args.strip()}`, which did nothing in 2.2", REMOVE, Risk.BREAKS,
-                       Safety.SAFE, swap(estate, line))
+        return Finding(
+            "X09",
+            line.place,
+            f"2.4 refuses `{line.node.name} {line.args.strip()}`, which did nothing in 2.2",
+            REMOVE,
+            Risk.BREAKS,
+            Safety.SAFE,
+            swap(estate, line),
+            decision="whether what the line was meant for is still wanted: it never had an effect",
+        )
     return Finding("X09", line.place, f"2.4 refuses `{line.node.name} {line.args.strip()}`", f"write what 2.2 took: {wanted}", Risk.BREAKS,
                    Safety.SAFE, (line.put_args(wanted),))
 

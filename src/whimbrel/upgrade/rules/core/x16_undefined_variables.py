@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule
 
+STOPS: Final = frozenset({"mutex", "user", "group", "listen", "documentroot", "keepalive", "loglevel"})
+"""Directives with which 2.4 does not start where the name of a variable stands in the place of its value."""
 NAME: Final = re.compile(r"(?<!\\)\$\{(\w+)\}")
 
 
@@ -16,7 +18,9 @@ def check(estate: Estate) -> Iterator[Finding]:
     """The first use of each variable that is not set, where others are: then what sets them is at hand."""
     seen: set[str] = set()
     defined = {line.words()[0] for line in estate.named("define", dead=True) if line.words()}
-    if not defined and not _environment(estate):
+    environment = _environment(estate)
+    if (not defined and not environment) or estate.context is not InputContext.SERVER:
+        yield from _mutexes(estate)
         return
     for line in estate.everything():
         if "${" not in line.args or line.in_24 is False or line.name == "define":
@@ -24,8 +28,28 @@ def check(estate: Estate) -> Iterator[Finding]:
         for name in NAME.findall(line.args):
             if name not in seen and name not in defined:
                 seen.add(name)
-                yield Finding("X16", line.place, f"${{{name}}} is not set: 2.4 warns (AH00111) and takes the text as it stands",
-                              f"set {name} in envvars, or with Define", Risk.COSMETIC)
+                stops = line.name == "mutex" or (environment and line.name in STOPS)
+                yield Finding(
+                    "X16",
+                    line.place,
+                    f"${{{name}}} is not set: 2.4 warns (AH00111) and takes the text as it stands"
+                    + f"; {line.node.name} stops the start then" * stops,
+                    f"set {name} in envvars, or with Define",
+                    Risk.BREAKS if stops else Risk.COSMETIC,
+                )
+
+
+def _mutexes(estate: Estate) -> Iterator[Finding]:
+    """Mutex, which 2.2 did not have: no 2.2 shows that its variable is set."""
+    for line in estate.named("mutex", dead=True):
+        for name in NAME.findall(line.args)[:1]:
+            yield Finding(
+                "X16",
+                line.place,
+                f"possible: whether ${{{name}}} is set is not known here; 2.4 does not start with Mutex where it is not",
+                f"look into envvars for {name}, or set it with Define",
+                Risk.COSMETIC,
+            )
 
 
 def _environment(estate: Estate) -> bool:

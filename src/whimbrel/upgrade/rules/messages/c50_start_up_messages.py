@@ -12,10 +12,14 @@ from whimbrel.upgrade.rules.helping import lacks
 
 INVALID: Final = "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
 HOMES: Final = (
-    ("user", "unixd_module", "load mod_unixd"),
-    ("require", "authz_core_module", "load mod_authz_core and the modules of the conditions"),
-    ("order", "access_compat_module", "load mod_access_compat, or write Require"),
-    ("addoutputfilterbytype", "filter_module", "load mod_filter"),
+    ("user", "unixd_module", "see row C45: mod_unixd must be loaded"),
+    (
+        "require",
+        "authz_core_module",
+        "see row C05: mod_authz_core and the modules of the conditions must be loaded",
+    ),
+    ("order", "access_compat_module", "see row C17: Require takes its place"),
+    ("addoutputfilterbytype", "filter_module", "see row C34: mod_filter must be loaded"),
 )
 """Directives that have moved to modules which 2.2 didn't have or didn't need; mod_unixd is compiled into Debian's."""
 
@@ -26,7 +30,13 @@ def check(estate: Estate) -> Iterator[Finding]:
         if not lacks(estate, module) or loading(estate).built_in(module):
             continue
         for line in estate.named(name):
-            yield Finding("C50", line.place, f"2.4 would say: {INVALID.format(line.node.name)}", remedy, Risk.COSMETIC)
+            yield Finding(
+                "C50",
+                line.place,
+                f"without an upgrade 2.4 says: {INVALID.format(line.node.name)}",
+                remedy,
+                Risk.COSMETIC,
+            )
             break
 
 

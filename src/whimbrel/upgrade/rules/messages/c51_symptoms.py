@@ -17,7 +17,13 @@ def check(estate: Estate) -> Iterator[Finding]:
     types = (line for line in estate.named("defaulttype") if [word.lower() for word in line.words()[:1]] != ["none"])
     for lines, shape in ((types, DEFAULT_TYPE), (estate.named("namevirtualhost"), NAME_VIRTUAL_HOST)):
         for line in lines:
-            yield Finding("C51", line.place, f"2.4 would warn: {_said(shape, line)}", f"whimbrel explain {shape[:7]} says more", Risk.COSMETIC)
+            yield Finding(
+                "C51",
+                line.place,
+                f"without an upgrade 2.4 warns: {_said(shape, line)}",
+                f"whimbrel explain {shape[:7]} says more",
+                Risk.COSMETIC,
+            )
             break
 
 

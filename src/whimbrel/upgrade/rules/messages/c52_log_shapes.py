@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import is_new
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.helping import in_24
 
 
 def check(estate: Estate) -> Iterator[Finding]:
     """The first ErrorLog: whatever reads it meets other lines, unless ErrorLogFormat says how they look."""
-    if any(True for _ in in_24(estate, "errorlogformat")):
+    if is_new(estate) or any(True for _ in in_24(estate, "errorlogformat")):
         return
     for line in estate.named("errorlog"):
         yield Finding(

@@ -10,8 +10,8 @@ from whimbrel.config.execute import root_relative
 from whimbrel.octets import raw
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
-from whimbrel.upgrade.rules.modules.x24_successors import SUCCESSORS
+from whimbrel.upgrade.rules.modules.third_party import fate
+from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
 from whimbrel.upgrade.shared_objects import Verdict, examine
 
@@ -21,7 +21,7 @@ def check(estate: Estate) -> Iterator[Finding]:
     known = {row.identifier for version in ("2.2", "2.4") for row in catalogue(version).modules}
     for line in estate.named("loadmodule"):
         words = line.words()
-        if len(words) != 2 or words[0] in known or words[0] in SUCCESSORS or words[0] in OLDER or REMOTE.fullmatch(words[0]):
+        if len(words) != 2 or words[0] in known or is_known(words[0]) or words[0] in OLDER:
             continue
         found = _file(estate, words[1])
         if found is None or found.api != "2.4":
@@ -35,8 +35,10 @@ def _file(estate: Estate, name: str) -> Verdict | None:
 
 def _finding(line: Statement, name: str, found: Verdict | None) -> Finding:
     built = "" if found is None else f" ({found.text})"
+    known = fate(name)
+    what = f"; what becomes of {known[0]}: {known[1]}" if known is not None else ""
     return Finding("C06", line.place, f"{name} is none of httpd's own modules: 2.4 refuses a file that was built for 2.2{built}",
-                   "get it built for 2.4 (API 20120211), or leave it out", Risk.BREAKS)
+                   f"get it built for 2.4 (API 20120211), or leave it out{what}", Risk.BREAKS)
 
 
 RULE = Rule("C06", "foreign-modules", "Modules of other origin must be built anew", check)

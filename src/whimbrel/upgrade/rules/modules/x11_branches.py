@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from whimbrel.catalogue import catalogue
 from whimbrel.upgrade.estate import Estate, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.modules.c05_new_and_gone import GONE
 
 
 def check(estate: Estate) -> Iterator[Finding]:
@@ -21,9 +22,20 @@ def check(estate: Estate) -> Iterator[Finding]:
                            f"what it holds is {'always' if '!' in section.args else 'never'} read", f"write {name}.c if that was meant")
         elif _has(old.modules, name) and not _has(new.modules, name):
             yield _finding(section, f"no module of 2.4 is called {name}: what this holds is "
-                           f"{'read there' if '!' in section.args else 'left out there'}", "look whether a successor should do it")
+                           f"{'read there' if '!' in section.args else 'left out there'}", _successor(name))
         elif name in ("mod_authz_host.c", "authz_host_module") and any(child.name in ("require", "<requireany") for child in section.children):
             yield _finding(section, f"{name} is in both versions: as a test of the version it says nothing", "ask for mod_authz_core.c")
+
+
+def _successor(name: str) -> str:
+    identifier = (
+        name if name.endswith("_module") else f"{name.removeprefix('mod_').removesuffix('.c')}_module"
+    )
+    return (
+        f"look whether a successor should do it: {GONE[identifier]}"
+        if identifier in GONE
+        else "look whether a successor should do it"
+    )
 
 
 def _has(rows: tuple[object, ...], name: str) -> bool:

@@ -1,4 +1,6 @@
-"""X24: modules of 2.2 and their successors in 2.4.  Document: documents/X24-successors.md"""
+"""X24: modules of other origin, their successors and what becomes of them in 2.4.  Document:
+documents/X24-successors.md
+"""
 
 from __future__ import annotations
 
@@ -7,31 +9,75 @@ from typing import Final
 
 from whimbrel.catalogue import catalogue
 from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import THIRD_PARTY_22, is_new
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.modules.third_party import fate
+from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
 
-SUCCESSORS: Final = {
-    "bw_module": "mod_ratelimit", "bwshare_module": "mod_ratelimit", "auth_token_module": "mod_auth_token for 2.4, or Require expr",
-    "macro_module": "mod_macro of 2.4 itself", "proxy_html_module": "mod_proxy_html of 2.4 itself", "xml2enc_module": "mod_xml2enc of 2.4 itself",
-    "auth_mysql_module": "mod_authn_dbd", "mysql_auth_module": "mod_authn_dbd", "auth_pgsql_module": "mod_authn_dbd", "scgi_module": "mod_proxy_scgi",
-    "fastcgi_module": "mod_proxy_fcgi, or mod_fcgid built for 2.4", "uwsgi_module": "mod_proxy_uwsgi", "authz_ldap_module": "mod_authnz_ldap",
-    "lua_module": "mod_lua of 2.4 itself", "sed_module": "mod_sed of 2.4 itself", "form_module": "mod_request", "auth_form_module": "mod_auth_form",
-    "cband_module": "mod_ratelimit, mod_reqtimeout", "deny_module": "Require", "security_module": "mod_security2 built for 2.4",
-    "proxy_fcgi_module": "mod_proxy_fcgi of 2.4 itself", "macro": "mod_macro of 2.4 itself",
-}
+OWN: Final = THIRD_PARTY_22 - {"remoteip_module"}
+"""Modules that came from elsewhere in 2.2 and that 2.4 brings itself."""
+SUCCEEDED: Final = frozenset(
+    {
+        "bw_module",
+        "bwshare_module",
+        "auth_token_module",
+        "auth_mysql_module",
+        "mysql_auth_module",
+        "auth_pgsql_module",
+        "scgi_module",
+        "fastcgi_module",
+        "uwsgi_module",
+        "authz_ldap_module",
+        "form_module",
+        "cband_module",
+        "deny_module",
+        "security_module",
+    }
+)
+"""Modules that something else replaces; those that only need a new build are row C06's."""
+PHP: Final = ("php_value", "php_flag", "php_admin_value", "php_admin_flag")
+
+
+def is_known(identifier: str) -> bool:
+    """Return True for a module that this rule, or X19, speaks about."""
+    return identifier in OWN | SUCCEEDED or REMOTE.fullmatch(identifier) is not None
 
 
 def check(estate: Estate) -> Iterator[Finding]:
-    """LoadModule lines of such modules."""
+    """LoadModule lines of such modules, then directives of theirs that say more than their section."""
     old = catalogue("2.2")
     for line in estate.named("loadmodule"):
         name = "".join(line.words()[:1])
-        if name in SUCCESSORS and old.module(name) is None:
-            new = SUCCESSORS[name]
-            if "itself" in new:
-                yield Finding("X24", line.place, f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
-                              "leave out the file that was built for 2.2", Risk.COSMETIC)
-            else:
-                yield Finding("X24", line.place, f"{name} was built for 2.2, and 2.4 has a successor", f"see {new}", Risk.BREAKS)
+        found = fate(name) if name in SUCCEEDED else None
+        if name in OWN and not is_new(estate):
+            yield Finding("X24", line.place, f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
+                          "leave out the file that was built for 2.2", Risk.COSMETIC)
+        elif found is not None and old.module(name) is None:
+            yield Finding(
+                "X24",
+                line.place,
+                f"{name} was built for 2.2, and 2.4 has a successor",
+                f"what becomes of it: {found[1]}",
+                Risk.BREAKS,
+            )
+    yield from _directives(estate)
 
 
-RULE = Rule("X24", "successors", "Modules with a successor", check)
+def _directives(estate: Estate) -> Iterator[Finding]:
+    """The first line of each file whose module an upgrade often replaces by something without directives."""
+    seen: set[tuple[str, str]] = set()
+    for name, product in [*((one, "php") for one in PHP), ("assignuserid", "itk")]:
+        for line in estate.named(name):
+            known = fate(product)
+            if known is not None and (line.file.path, product) not in seen:
+                seen.add((line.file.path, product))
+                yield Finding(
+                    "X24",
+                    line.place,
+                    f"{line.node.name} is {known[0]}'s: 2.4 knows it only where that is loaded",
+                    f"what becomes of it: {known[1]}",
+                    Risk.COSMETIC,
+                )
+
+
+RULE = Rule("X24", "successors", "Modules of other origin and their successors", check)

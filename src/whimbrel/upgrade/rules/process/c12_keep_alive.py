@@ -14,9 +14,26 @@ def check(estate: Estate) -> Iterator[Finding]:
         words = line.words()
         if len(words) == 1 and words[0].lower() not in ("on", "off"):
             meant = "Off" if words[0] == "0" else "On"
+            if "${" in line.node.args:
+                yield Finding(
+                    "C12",
+                    line.place,
+                    f"KeepAlive takes On or Off only, and {line.node.args.strip()} is {_shown(words[0])}",
+                    f"set the variable to On or Off; 2.2 takes every word but 0 as On{_example(words[0], meant)}",
+                    Risk.BREAKS,
+                )
+                continue
             yield Finding(
                 "C12", line.place, f"KeepAlive takes On or Off only; 2.2 took {words[0]} as {meant}", f"write {meant}", Risk.BREAKS, Safety.SAFE,
                 (line.put_args(meant),))
+
+
+def _shown(value: str) -> str:
+    return "not known here" if "${" in value else value
+
+
+def _example(value: str, meant: str) -> str:
+    return "" if "${" in value else f", this one as {meant}"
 
 
 RULE = Rule("C12", "keep-alive", "KeepAlive takes On or Off only", check)

@@ -30,14 +30,52 @@ class Need:
     variable: str = ""
 
 
+    @property
+    def is_unsafe(self) -> bool:
+        """Return True if the flags reopen what 2.4.60 has closed."""
+        return any(flag.startswith("Unsafe") for flag in self.flags)
+
+
+SINCE_UNSAFE: Final = 60
+"""2.4.60 refuses question marks and foreign directories, and brings the flags that allow them."""
+SINCE_BLANKS: Final = 56
+"""2.4.56 refuses blanks and control characters in a query."""
+SINCE_ESCAPES: Final = 57
+"""2.4.57 brings BCTLS."""
+
+
 def check(estate: Estate) -> Iterator[Finding]:
-    """Every rule whose substitution can be refused: one finding, with all the flags that it needs."""
-    maps = _maps(estate)
+    """Every rule whose substitution can be refused: a finding for what flags escape, one for what only Unsafe
+    flags allow.
+    """
+    maps, target = _maps(estate), estate.wishes.target
     for rule in rules(estate):
-        if rule.substitutes:
-            needs = [need for need in (_question_mark(rule, maps), _blank(rule, maps), _prefix(rule)) if need is not None]
-            if needs:
-                yield _finding(estate, rule, needs)
+        if not rule.substitutes:
+            continue
+        needs = [
+            need
+            for need in (_question_mark(rule, maps), _blank(rule, maps), _prefix(rule))
+            if need is not None
+        ]
+        needs = [need for need in needs if target >= (SINCE_UNSAFE if need.is_unsafe else SINCE_BLANKS)]
+        refused = [need for need in needs if need.is_unsafe and not estate.wishes.unsafe_flags]
+        escaped = [need for need in needs if need not in refused]
+        if escaped:
+            yield _finding(estate, rule, escaped)
+        if refused:
+            yield _refused(rule, refused)
+
+
+def _refused(rule: RewriteLine, needs: list[Need]) -> Finding:
+    """What 2.4 refuses unless an Unsafe flag is added, with the URLs that are concerned."""
+    flags = ", ".join(flag for need in needs for flag in need.flags)
+    what = f"from 2.4.60 on, URLs that match `{rule.parts.first}` are answered with 403 where {' and '.join(need.why for need in needs)}"
+    return Finding(
+        "R01",
+        rule.line.place,
+        what,
+        f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which reopens what 2.4.60 closed",
+    )
 
 
 def _finding(estate: Estate, rule: RewriteLine, needs: list[Need]) -> Finding:
@@ -53,7 +91,8 @@ def _finding(estate: Estate, rule: RewriteLine, needs: list[Need]) -> Finding:
 
 
 def _edits(estate: Estate, rule: RewriteLine, flags: list[str], variable: str) -> tuple[FileEdit, ...]:
-    wanted = with_flags(rule.line, flags) if flags else None
+    known = estate.wishes.target >= SINCE_ESCAPES
+    wanted = with_flags(rule.line, flags) if flags and known else None
     if wanted is None:
         return ()
     if not variable:

@@ -25,8 +25,14 @@ def check(estate: Estate) -> Iterator[Finding]:
         for server, line in last.items():
             if not said & {server, None}:
                 yield Finding(
-                    "C40", line.place, f"2.4 looks at lists of revoked certificates only with {wanted}: revoked ones get in",
-                    f"say {wanted} {MODE}, which is what 2.2 did", Risk.OPENS, Safety.SAFE, below(estate, line, [f"{wanted} {MODE}"]),
+                    "C40",
+                    line.place,
+                    f"2.4 looks at lists of revoked certificates only with {wanted}: revoked ones get in",
+                    f"say {wanted} {MODE}, which is what 2.2 did",
+                    Risk.OPENS,
+                    Safety.SAFE,
+                    below(estate, line, [f"{wanted} {MODE}"]),
+                    decision="whether a certificate without a list may pass, as under 2.2: take no_crl_for_cert_ok away if not",
                 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.estate import Estate, Role, Statement
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Rule, Safety
 from whimbrel.upgrade.rules.helping import at_server_level, below, change, in_24, server_of
 
 VARIABLE: Final = re.compile(r"SSL_(?:CLIENT|SERVER)_[SI]_DN(?!_)")
@@ -18,6 +18,8 @@ GIVING: Final = ("stdenvvars", "fakebasicauth")
 
 def check(estate: Estate) -> Iterator[Finding]:
     """Where names of certificates are used, each server with TLS and each line that sets the options anew."""
+    if estate.context is not InputContext.SERVER and not any(True for _ in _engines(estate)):
+        yield from _possible(estate)
     if not _used(estate):
         return
     options = list(estate.named("ssloptions"))
@@ -32,6 +34,30 @@ def check(estate: Estate) -> Iterator[Finding]:
             continue
         last = next((line for line in reversed(here) if line.in_22 is not False), None)
         yield _found(last, _with(estate, last)) if last is not None else _found(engine, below(estate, engine, [f"SSLOptions +{LEGACY}"]))
+
+
+def _possible(estate: Estate) -> Iterator[Finding]:
+    """The first line of each file that uses such a name, where the server that sets SSLEngine is not at
+    hand.
+    """
+    if any(_legacy(line) for line in estate.named("ssloptions")):
+        return
+    seen: set[str] = set()
+    for line in estate.everything():
+        if (
+            "_DN" in line.args
+            and VARIABLE.search(line.args)
+            and line.in_24 is not False
+            and line.file.path not in seen
+        ):
+            seen.add(line.file.path)
+            yield Finding(
+                "C41",
+                line.place,
+                "possible: the *_DN variables have the format of RFC 2253 in 2.4 (CN=x,O=y instead of /O=y/CN=x); the "
+                "SSLEngine and SSLOptions of this file stand elsewhere",
+                f"write `SSLOptions +{LEGACY}` in the server, or compare with the new format",
+            )
 
 
 def _used(estate: Estate) -> bool:

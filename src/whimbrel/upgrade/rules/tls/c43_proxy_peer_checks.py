@@ -25,9 +25,15 @@ def check(estate: Estate) -> Iterator[Finding]:
         wanted += [] if said[EXPIRE] & known else [f"{EXPIRE} Off"]
         if wanted:
             yield Finding(
-                "C43", line.place, "2.4 checks name and date of a back end's certificate and answers 500 (the guide: 502) where they are wrong",
-                f"say {', '.join(wanted)}, which is what 2.2 did; leave them out where the certificates are good", Risk.CHANGES, Safety.SAFE,
+                "C43",
+                line.place,
+                "2.4 checks name and date of a back end's certificate and answers 500 (the guide: 502) where they are wrong",
+                f"say {', '.join(wanted)}, which is what 2.2 did; leave them out where the certificates are good",
+                Risk.CHANGES,
+                Safety.SAFE,
                 below(estate, line, wanted),
+                decision="whether back ends may stay unverified, as under 2.2: take the Off lines away once their "
+                "certificates are good",
             )
 
 

@@ -1,0 +1,44 @@
+"""Texts that are no configuration of httpd: programs, prose, lists.  An upgrade reports them and edits
+nothing in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Final
+
+from whimbrel.catalogue import catalogue
+from whimbrel.syntax.tree import Directive, Document, Node, Section
+
+CAMEL_CASE: Final = re.compile(r"[A-Z]+[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|php_\w+|(?:If|Perl|Lua)\w*")
+"""How modules of other origin name their directives."""
+WORD: Final = re.compile(r"[A-Za-z]\w*")
+MIN_SHARE: Final = 0.2
+MIN_NAMES: Final = 5
+
+
+def is_foreign(document: Document) -> bool:
+    """Return True if the names in *document* are hardly ever those of directives."""
+    names = [name.removeprefix("\xef\xbb\xbf") for name in _names(document.children)]
+    known = sum(map(_is_plausible, names))
+    if len(names) >= MIN_NAMES:
+        return known < MIN_SHARE * len(names)
+    return not known and not all(map(WORD.fullmatch, names))
+
+
+def _names(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Directive):
+            yield node.name
+        elif isinstance(node, Section):
+            yield node.name
+            yield from _names(node.children)
+
+
+@cache
+def _is_plausible(name: str) -> bool:
+    low = name.lower()
+    known = any(catalogue(version).find(one) for version in ("2.2", "2.4") for one in (low, f"<{low}"))
+    return known or CAMEL_CASE.fullmatch(name) is not None

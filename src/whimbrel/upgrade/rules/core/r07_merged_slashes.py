@@ -1,0 +1,49 @@
+"""R07: slashes are merged before <LocationMatch> is matched.  Document: documents/R07-merged-slashes.md"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule
+
+SINCE: Final = 39
+"""2.4.39 brings MergeSlashes, which is On unless set."""
+_ASIDE: Final = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\(\?[!=<][^)]*\)")
+"""Parts of a pattern that do not stand for slashes one after the other."""
+_TWO: Final = re.compile(r"//(?![?*{])|/\{[2-9]")
+_ACCESS: Final = frozenset({"require", "order", "deny", "allow", "satisfy", "<limit", "<limitexcept"})
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Patterns of URLs that want two slashes in a row, which no URL has any more."""
+    if estate.wishes.target < SINCE or any(
+        "off" in line.args.lower() for line in estate.named("mergeslashes", dead=True)
+    ):
+        return
+    for section in estate.named("<locationmatch", "<location"):
+        pattern = _pattern(section)
+        if _TWO.search(_ASIDE.sub("_", pattern)):
+            guards = any(child.name in _ACCESS for child in section.children)
+            yield Finding(
+                "R07",
+                section.place,
+                f"{pattern} wants two slashes in a row; from 2.4.39 on slashes are merged before it is matched, so that "
+                "the section never applies",
+                "write one slash; MergeSlashes Off brings 2.2's way back for the whole server",
+                Risk.OPENS if guards else Risk.CHANGES,
+            )
+
+
+def _pattern(section: Statement) -> str:
+    """The expression of a section, "" for a <Location> with a plain path, whose slashes 2.2 merged too."""
+    word, at = getword(section.args)
+    if word == "~":
+        return getword(section.args, at)[0]
+    return word if section.name == "<locationmatch" else ""
+
+
+RULE = Rule("R07", "merged-slashes", "Slashes are merged before <LocationMatch>", check)

@@ -1,0 +1,25 @@
+"""R08: a Host field with an underscore is taken.  Document: documents/R08-host-underscores.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.model import Finding, Risk, Rule
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """Names of virtual hosts with an underscore, which 2.2.34 answered with 400."""
+    for line in estate.named("servername", "serveralias"):
+        names = [word for word in line.words() if "_" in word and "${" not in word]
+        if names:
+            yield Finding(
+                "R08",
+                line.place,
+                f"2.2.34 answers 400 to a Host field with an underscore ({names[0]}); 2.4 answers it from this virtual host",
+                "nothing, unless the name was to stay unreachable",
+                Risk.COSMETIC,
+            )
+
+
+RULE = Rule("R08", "host-underscores", "A Host field with an underscore is taken", check)

@@ -1,0 +1,32 @@
+"""R09: requests that break the syntax of HTTP are refused.  Document: documents/R09-strict-requests.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.mending import is_new, main_statements
+from whimbrel.upgrade.model import Finding, Risk, Rule
+
+SINCE: Final = 24
+"""2.4.24 brings HttpProtocolOptions, which is Strict unless set."""
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """A server that does not say how strict it is, at its first Listen line."""
+    if estate.wishes.target < SINCE or is_new(estate) or not main_statements(estate):
+        return
+    line = next(estate.named("listen"), None)
+    if line is not None and not any(estate.named("httpprotocoloptions", dead=True)):
+        yield Finding(
+            "R09",
+            line.place,
+            "request lines and fields that break the syntax of HTTP (a bare line feed, a blank in the URL or before the "
+            "colon of a field, `GET *`, a second URL scheme) are answered with 400; 2.2 before 2.2.32 took them",
+            "look whether old clients or monitors send such requests; HttpProtocolOptions Unsafe takes some of them",
+            Risk.COSMETIC,
+        )
+
+
+RULE = Rule("R09", "strict-requests", "Requests that break the syntax of HTTP are refused", check)

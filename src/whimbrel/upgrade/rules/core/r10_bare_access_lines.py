@@ -1,0 +1,39 @@
+"""R10: Order, Allow and Deny in a file whose section stands elsewhere.  Document:
+documents/R10-bare-access-lines.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules.helping import scope_of
+
+
+def check(estate: Estate) -> Iterator[Finding]:
+    """The first such line of each fragment."""
+    seen: dict[str, list[Statement]] = {}
+    for line in estate.named("order", "allow", "deny", "satisfy"):
+        if line.file.role is Role.FRAGMENT and scope_of(line) is None:
+            seen.setdefault(line.file.path, []).append(line)
+    for lines in seen.values():
+        first = min(lines, key=lambda line: line.node.number)
+        many = f" ({len(lines)} lines)" if len(lines) > 1 else ""
+        yield Finding(
+            "R10",
+            first.place,
+            f"{first.node.name} outside of any section{many}: the file that includes this one decides where it holds, and 2.4 "
+            "knows the directive with mod_access_compat only",
+            _advice(lines),
+            Risk.BREAKS,
+        )
+
+
+def _advice(lines: list[Statement]) -> str:
+    if all(line.name == "deny" for line in lines):
+        return "upgrade it together with its main file (-f), or write <RequireAll>, Require all granted, and a Require not ip line for each address"
+    return "upgrade it together with its main file (-f)"
+
+
+RULE = Rule("R10", "bare-access-lines", "Order, Allow and Deny whose section stands elsewhere", check)
