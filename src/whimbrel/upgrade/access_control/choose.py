@@ -54,17 +54,17 @@ class Written:
 
 
 class Solver:
-    """One estate's chains, and the decisions about them.  *like*: sections of hosts that are like another one, which have no chains here."""
+    """One estate's chains, and the decisions about them.
 
-    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
-                 readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
-                 carried: bool = False, like: Mapping[Unit, Unit] | None = None, step: Step = unwatched) -> None:
-        like, self.step = like or {}, step
-        self.fixed = frozenset(units) if carried else _carried(units, chains, like)
-        self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed and unit not in like], compat_first
-        self.chains = [chain for chain in chains if not self.fixed.intersection(chain.units)]
+    *solved* are the sections that get a form, *units* these and all others; *chains* hold none but solved ones.
+    """
+
+    def __init__(self, units: Sequence[Unit], solved: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
+                 readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False, step: Step = unwatched) -> None:
+        self.step = step
+        self.units, self.compat_first, self.chains = [unit for unit in solved if unit.told], compat_first, chains
         self.nested: dict[Unit, list[Unit]] = {}
-        for unit in units:
+        for unit in solved:
             if unit.outer is not None and unit.htaccess:
                 self.nested.setdefault(unit.outer, []).append(unit)
         told = implied(unit.told for unit in units)
@@ -383,23 +383,6 @@ def _given(forms: dict[Unit, Form], unit: Unit, form: Form) -> Iterator[None]:
             del forms[unit]
         else:
             forms[unit] = known
-
-
-def _carried(units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit]) -> frozenset[Unit]:
-    """The sections that are of 2.4 already, and all that meet them: what belongs together was carried together.
-
-    Words of 2.4 in a text that is for the most part of 2.2 are words that 2.2 didn't know: they only count together with containers and branches.
-    """
-    carried = {unit for unit in units if unit.carried}
-    if len(carried) < sum(says(unit.told, RECORD | {"satisfy"}) for unit in units if unit not in carried):
-        return frozenset(unit for unit in carried if unit.surely_carried)
-    before = -1
-    while len(carried) != before:
-        before = len(carried)
-        for chain in chains:
-            if not carried.isdisjoint(chain.units):
-                carried.update(chain.units)
-    return frozenset(carried | {unit for unit, first in like.items() if first in carried})
 
 
 def _new_modules(modules: Sequence[str]) -> tuple[str, ...]:

@@ -38,10 +38,13 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
             else:
                 known[_key(unit)] = found
             yield found
-    for unit in made.solver.fixed:
+    for unit, reason in made.left.items():
         earlier = known.get(_key(unit))
         if isinstance(earlier, Finding) and earlier.rule == number:
             yield replace(earlier, place=unit.place)  # what stands around it was mended since
+        elif reason and number == _row_of_left(made, unit):
+            found = known[_key(unit)] = _stays(number, unit, reason)
+            yield found
 
 
 def _spoken_of(estate: Estate, made: Control, number: str) -> list[Unit]:
@@ -57,6 +60,20 @@ def _spoken_of(estate: Estate, made: Control, number: str) -> list[Unit]:
         memo = estate.memo["access control rows"] = (made, groups)
     units: list[Unit] = memo[1].get(number, [])
     return units
+
+
+def _row_of_left(made: Control, unit: Unit) -> str:
+    """The number of the rule that tells of a section that stays as it is, "" where nothing changes in it."""
+    lines = made.solver.lines[unit]
+    if says(lines, RECORD | {"satisfy"}):
+        return "C17"
+    if any(line.name in made.solver.gone for line in lines):
+        return "C16"
+    return "C21" if says(lines, {"require"}) else ""
+
+
+def _stays(number: str, unit: Unit, reason: str) -> Finding:
+    return Finding(number, unit.place, f"access control stays as it is: {reason}", "write the new lines by hand, for each case", Risk.CHANGES)
 
 
 def _key(unit: Unit) -> tuple[object, ...]:
@@ -118,7 +135,7 @@ def _plain(text: str) -> str:
 def guide_form(made: Control, unit: Unit) -> Lines | None:
     """What the upgrade guide makes of the pair that it calls "both criteria" written with Order allow,deny: 2.2 denies everybody there."""
     lines = made.solver.own[unit]
-    if sorted(line.name for line in lines) != ["allow", "deny", "order", "require", "satisfy"]:
+    if unit.choices or sorted(line.name for line in lines) != ["allow", "deny", "order", "require", "satisfy"]:
         return None
     state = merged([lines])[OTHERS]
     if state.requires != ["valid-user"]:
@@ -218,7 +235,7 @@ def _whose(made: Control, unit: Unit) -> str:
 
 
 def _evidence(chain: Chain, example: str) -> str:
-    where = chain.url or chain.path
+    where = (chain.url or chain.path) + (f" ({chain.given})" if chain.given else "")
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 
 
