@@ -15,7 +15,7 @@ from whimbrel.syntax import places
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Broken, Directive, Document, Section
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.model import FileEdit, Wishes
+from whimbrel.upgrade.model import FileEdit, InputContext, Wishes
 
 
 class Role(Enum):
@@ -162,7 +162,8 @@ class Estate:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
     *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
-    .htaccess files and fragments are in their `SourceFile`.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
+    .htaccess files and fragments are in their `SourceFile`.  *context* is what the input is: a whole server (maybe with further fragments), a
+    fragment whose surroundings are unknown, or .htaccess files alone.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
     loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
     and no section; each of them is in *unread* too.  *step* is told how far long work has come.  *memo* holds what several rules need and one
     has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
@@ -170,6 +171,7 @@ class Estate:
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:
         self.wishes, self.root = wishes, root
+        self.context = InputContext.SERVER
         self.files: dict[str, SourceFile] = {}
         self.statements: list[Statement] = []
         self.modules: list[str] = []

@@ -36,6 +36,14 @@ class Safety(Enum):
     MANUAL = "explained, never applied"
 
 
+class InputContext(Enum):
+    """What the input is: it decides what may be concluded from a directive that is absent."""
+
+    SERVER = "whole server"
+    FRAGMENT = "fragment"
+    HTACCESS = ".htaccess"
+
+
 @dataclass(frozen=True, slots=True)
 class FileEdit:
     """One edit of one file; *path* is the key of `Estate.files`."""

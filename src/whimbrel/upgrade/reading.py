@@ -24,7 +24,7 @@ from whimbrel.syntax.tree import Broken, Directive, Document, Node, Section, par
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.branches import Branches, Maybe, both
 from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement, Unread
-from whimbrel.upgrade.model import Wishes
+from whimbrel.upgrade.model import InputContext, Wishes
 
 TEMPLATE: Final = re.compile(r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@")
 _TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
@@ -47,6 +47,13 @@ class Sources:
     options: LoadOptions | None = None
     fragments: tuple[str, ...] = ()
     moved: bool = False
+
+    @property
+    def context(self) -> InputContext:
+        """What the input is; a file outside of a whole server is a fragment unless its name says .htaccess."""
+        if self.options is not None:
+            return InputContext.SERVER
+        return InputContext.HTACCESS if self.fragments and all(map(is_htaccess, self.fragments)) else InputContext.FRAGMENT
 
 
 @dataclass(slots=True)
@@ -120,6 +127,7 @@ class Reading:
         self.options, self.overlay, self.progress, self.moved = options, overlay, progress, sources.moved
         self.root = options.server_root if options is not None else ""
         self.estate = Estate(wishes, self.root)
+        self.estate.context = sources.context
         self.estate.defines = set(options.defines) if options is not None else set()
         self.branches = Branches(self.estate.defines, known=options is not None)
         self.stack: list[str] = []

@@ -12,7 +12,7 @@ from tests.unit.upgrade.estates import estate, fragments, laid, reasons
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.estate import Role
-from whimbrel.upgrade.model import Wishes
+from whimbrel.upgrade.model import InputContext, Wishes
 from whimbrel.upgrade.reading import Sources, read_estate
 
 MAIN = "conf/httpd.conf"
@@ -169,3 +169,9 @@ def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
 def test_sections_thousands_of_levels_deep(tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
     assert len(list(next(found.named("a")).enclosing())) == 5000
+
+
+def test_the_context_says_what_the_input_is(tmp_path: Path) -> None:
+    assert estate(tmp_path, {MAIN: "Listen 80\n"}).context is InputContext.SERVER
+    assert fragments(tmp_path, {"a.conf": "Listen 80\n", "x/.htaccess": "Order allow,deny\n"}).context is InputContext.FRAGMENT
+    assert fragments(tmp_path, {"x/.htaccess": "Order allow,deny\n"}).context is InputContext.HTACCESS
