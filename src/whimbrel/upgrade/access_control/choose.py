@@ -56,11 +56,13 @@ class Written:
 class Solver:
     """One estate's chains, and the decisions about them.
 
-    *solved* are the sections that get a form, *units* these and all others; *chains* hold none but solved ones.
+    *solved* are the sections that get a form, *units* these and all others; *chains* hold none but solved ones.  *area* is a section around fragments
+    that stays as it is.
     """
 
     def __init__(self, units: Sequence[Unit], solved: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
-                 readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False, step: Step = unwatched) -> None:
+                 readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
+                 area: Unit | None = None, step: Step = unwatched) -> None:
         self.step = step
         self.units, self.compat_first, self.chains = [unit for unit in solved if unit.told], compat_first, chains
         self.nested: dict[Unit, list[Unit]] = {}
@@ -82,7 +84,8 @@ class Solver:
         self._outer = {unit: list(dict.fromkeys(u for chain in ends for u in chain.units[:-1])) for unit, ends in self.ends.items()}
         self._tried: dict[tuple[Unit, Lines | None, tuple[Form, ...]], Written] = {}
         self._last: dict[tuple[Unit, Lines | None], Written] = {}
-        self.dead = frozenset(self._dead())
+        self.area = area
+        self.dead = frozenset([*self._dead(), *([] if area is None else [area])])
 
     # decisions --------------------------------------------------------------------------------------
     def before(self, chain: Chain) -> Decision | None:
@@ -347,7 +350,7 @@ class Solver:
         yield from proposals
         if barrier:
             yield from ((*_NEUTRAL, *lines) for lines in proposals)
-        if outer:
+        if outer and self.area not in outer:  # AuthMerging And keeps out whom an outer section refuses, whatever Order says here
             alone = [self.lines[unit]]
             for word in ("And", "Or"):
                 for lines in self._forms(native.forms, alone, self._around(chains[0]))[:3]:

@@ -11,6 +11,7 @@ from whimbrel.config.model import SectionKind
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control.alike import Likeness, Twin, is_there
+from whimbrel.upgrade.access_control.areas import password_area, surrounded
 from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
@@ -176,17 +177,18 @@ def _settled(estate: Estate, found: Found, twins: dict[Statement, Twin]) -> Cont
 
 def _divided(made: Control) -> set[Unit]:
     """The sections that conditions decide about and that no form is right for."""
-    return {made.variants.base[unit] for variant, written in made.solved.items() for chain, _ in written.failing if chain.given
-            for unit in (variant, chain.last)}
+    base = made.variants.base
+    return {base[variant] for variant, written in made.solved.items() if any(chain.given for chain, _ in written.failing) and variant in base}
 
 
 def _made(estate: Estate, found: Found, every: list[Chain], staying: Left, split: set[Unit], like: dict[Unit, tuple[Unit, Twin]],
           bounds: Bounds) -> Control:
     units = [unit for unit in found.units if unit not in staying and unit not in like]
     variants = Variants(units, [chain for chain in every if staying.keys().isdisjoint(chain.units)], split)
-    known = [*found.units, *(unit for unit in variants.units if variants.base[unit] is not unit)]
-    solver = Solver(known, variants.units, variants.chains, estate.modules, estate.root, _readable(estate),
-                    compat_first=estate.wishes.style is Style.COMPAT, step=estate.step)
+    area = password_area()
+    known = [*found.units, *(unit for unit in variants.units if variants.base[unit] is not unit), area]
+    solver = Solver(known, [area, *variants.units], surrounded(estate, variants.chains, area), estate.modules, estate.root, _readable(estate),
+                    compat_first=estate.wishes.style is Style.COMPAT, area=area, step=estate.step)
     solved = solver.solve()
     written = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
     return Control(found, variants.chains, solver, written, bounds, variants, staying, solved, like)
