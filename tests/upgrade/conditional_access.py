@@ -49,6 +49,7 @@ class Outcome:
         opened: refused before, 200 after.
         unmarked: other differences at sections without a mark.
         marked: the numbers of sections with a mark.
+        statuses: how often each status was answered before.
     """
 
     sections: list[Split] = field(default_factory=list)
@@ -57,12 +58,14 @@ class Outcome:
     unmarked: list[str] = field(default_factory=list)
     different: int = 0
     marked: set[int] = field(default_factory=set)
+    statuses: Counter[int] = field(default_factory=Counter)
 
     def text(self) -> str:
         places = Counter(one.place for one in self.sections)
         lines = [f"{len(self.sections)} sections ({', '.join(f'{count} {place}' for place, count in sorted(places.items()))})",
                  f"{self.asked} answers compared, {self.different} different, {len(self.unmarked)} of them unmarked, {len(self.opened)} opened",
                  f"marked: {len(self.marked)} sections ({100 * len(self.marked) / max(1, len(self.sections)):.1f} %)"]
+        lines.append("answers before: " + ", ".join(f"{count} x {status}" for status, count in sorted(self.statuses.items())))
         lines += [f"not made: {what}: {why}" for what, why in EXCLUDED.items()]
         return "\n".join([*lines, *self.opened[:20], *self.unmarked[:20]])
 
@@ -191,6 +194,7 @@ def _compare(found: Outcome, sections: Sequence[Split], old: Path, new: Path) ->
             answers = list(pool.map(lambda server: list(server.statuses(asked)), (before, after)))
         for (one, path, client, user), first, second in zip(questions, *answers, strict=True):
             found.asked += 1
+            found.statuses[first] += 1
             if first == second:
                 continue
             found.different += 1

@@ -57,14 +57,16 @@ def split_section(number: int, chance: random.Random) -> Split:
         found.text = body
         return found
     found.text = _in(f"<{kind}>", body)
-    if chance.random() < 0.2:
-        found.text = _block(chance, names, found.text)
-    if kind.startswith("Directory") and not any("Satisfy" in line for line in body) and chance.random() < 0.35:
-        inner = _in(f'<Directory "%DOCS%/{found.directory}/sub">', _body(chance, names, satisfy=False))
+    more = chance.random() if kind.startswith("Directory") and not any("Satisfy" in line for line in body) else 1.0
+    if more < 0.2:
+        found.text = [*found.text[:-1], *_in('<Files "f.html">', ["    " + line for line in _body(chance, names, satisfy=False)]), found.text[-1]]
+    if chance.random() < 0.3:
+        other = _in(f"<{kind}>", _body(chance, names, satisfy=False))
+        found.text = _pair(chance, names, found.text, other) if chance.random() < 0.5 else _block(chance, names, found.text)
+    if 0.2 <= more < 0.7:
+        opening = f'<Directory "%DOCS%/{found.directory}/sub">' if more < 0.5 else f"<Location /{found.directory}/sub>"
+        inner = _in(opening, _body(chance, names, satisfy=False))
         found.text += _block(chance, names, inner) if chance.random() < 0.3 else inner
-    elif kind.startswith("Directory") and not any("Satisfy" in line for line in body) and chance.random() < 0.2:
-        found.text = [*found.text[:-1], *_in('<Files "f.html">', _body(chance, names, satisfy=False)), found.text[-1]] \
-            if found.text[0].startswith("<Directory") else found.text
     return found
 
 
@@ -80,6 +82,10 @@ def _body(chance: random.Random, names: list[str], *, satisfy: bool) -> Text:
     if not items:
         items.append(["Order deny,allow"])
     chance.shuffle(items)
+    if chance.random() < 0.15:
+        low = chance.randrange(len(items))
+        items[low] = _in(f"<{chance.choice(('Limit GET', 'Limit POST', 'LimitExcept POST'))}>", items[low]) \
+            if items[low][0].startswith(("Order", "Allow", "Deny")) else items[low]
     for _ in range(chance.randint(1, 3)):
         low = chance.randrange(len(items))
         high = chance.randint(low + 1, len(items))
@@ -99,6 +105,8 @@ def _require(chance: random.Random) -> str:
 def _test(chance: random.Random, names: list[str]) -> str:
     if chance.random() < 0.08:
         return f"IfModule {chance.choice(('mod_ssl.c', '!mod_ssl.c', 'mod_auth_basic.c'))}"
+    if chance.random() < 0.05:
+        return "IfVersion >= 2.2"
     return f"IfDefine {chance.choice(('', '!'))}{chance.choice(names)}"
 
 

@@ -38,7 +38,7 @@ def of_conditional(unit: Unit, form: Form, gone: frozenset[str], *, also_22: boo
     groups: dict[Path | None, list[Statement]] = {}
     for statement in old:
         groups.setdefault(_path(statement, unit.statement), []).append(statement)
-    return (*_edits(unit, groups, wanted), *repeats)
+    return (*_without_empty_branches(unit, old, list(_edits(unit, groups, wanted))), *repeats)
 
 
 def _edits(unit: Unit, groups: dict[Path | None, list[Statement]], wanted: dict[Path, tuple[Around, list[Line]]]) -> Iterator[FileEdit]:
@@ -47,8 +47,9 @@ def _edits(unit: Unit, groups: dict[Path | None, list[Statement]], wanted: dict[
         here.append(_contained(*wanted.pop(path)))
     yield from differences(unit, groups.pop(frozenset(), []), here)
     for path, (_, lines) in wanted.items():
-        yield from differences(unit, groups.pop(path), lines)
-    yield from _removed(unit, [line for lines in groups.values() for line in lines])
+        yield from differences(unit, groups.pop(path), lines, in_branch=True)
+    for lost in groups.values():
+        yield from (line.remove() for line in lost)
 
 
 def _contained(around: Around, lines: list[Line]) -> Line:
@@ -89,11 +90,13 @@ def _rescued(statement: Statement, outer: Statement | None, names: frozenset[str
 
 
 # branches that become empty -------------------------------------------------------------------------
-def _removed(unit: Unit, lines: list[Statement]) -> Iterator[FileEdit]:
-    going = {id(line) for line in lines}
+def _without_empty_branches(unit: Unit, old: list[Statement], edits: list[FileEdit]) -> Iterator[FileEdit]:
+    """*edits*, with a whole branch removed where all its lines go."""
+    removals = {line.remove(): line for line in old}
+    going = {id(removals[edit]) for edit in edits if edit in removals}
+    yield from (edit for edit in edits if edit not in removals)
     done: set[int] = set()
-    for line in lines:
-        whole = line
+    for whole in (removals[edit] for edit in edits if edit in removals):
         while whole.parent is not None and whole.parent is not unit.statement and _goes(whole.parent, going):
             whole = whole.parent
         if id(whole) not in done:

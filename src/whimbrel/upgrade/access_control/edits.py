@@ -66,7 +66,8 @@ def _normal(name: str, args: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in words(args)) if name in ("order", "allow", "deny", "satisfy") else tuple(words(args))
 
 
-def differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
+def differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line], *, in_branch: bool = False) -> Iterator[FileEdit]:
+    """The edits that make *wanted* out of *old*; what comes last goes to the end of the section, or of the branch in which all of *old* stand."""
     for kind, low, high, start, end in _opcodes(tuple(map(_key_of, old)), tuple(map(_key, wanted))):
         if kind == "equal":
             continue
@@ -79,6 +80,8 @@ def differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) ->
                 continue
             if low < len(old):
                 yield old[low].before(text)
+            elif in_branch:
+                yield old[-1].after(text)
             else:
                 yield _appended(unit, text)
         for statement in old[low:high]:
