@@ -15,6 +15,7 @@ from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.decided import Decisions
+from whimbrel.upgrade.access_control.guards import FORMS, is_guard
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.overrides import Override, admits
 from whimbrel.upgrade.access_control.sections import Unit, is_new
@@ -57,13 +58,13 @@ class Solver:
     """One estate's chains, and the decisions about them.
 
     *solved* are the sections that get a form, *units* these and all others; *chains* hold none but solved ones.  *area* is a section around fragments
-    that stays as it is.
+    that stays as it is.  *has_alias*: there is a place for the container that says what `native.BROKEN` means.
     """
 
     def __init__(self, units: Sequence[Unit], solved: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
                  readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
-                 area: Unit | None = None, step: Step = unwatched) -> None:
-        self.step = step
+                 area: Unit | None = None, has_alias: bool = True, step: Step = unwatched) -> None:
+        self.step, self._has_alias = step, has_alias
         self.units, self.compat_first, self.chains = [unit for unit in solved if unit.told], compat_first, chains
         self.nested: dict[Unit, list[Unit]] = {}
         for unit in solved:
@@ -77,6 +78,7 @@ class Solver:
         self.lines = {unit: unit.told for unit in units}
         self.kept = {unit: tuple(_kept(self.lines[unit], self.gone)) for unit in units}
         self.own = {unit: tuple(line for line in self.lines[unit] if line.name in CONTROL) for unit in units}
+        self.guards = frozenset(unit for unit in solved if is_guard(unit))
         self._before: dict[Chain, Decision | None] = {}
         self._proposed: dict[tuple[object, ...], tuple[Lines, ...]] = {}
         self.overrides = _overrides(chains)
@@ -89,6 +91,13 @@ class Solver:
 
     # decisions --------------------------------------------------------------------------------------
     def before(self, chain: Chain) -> Decision | None:
+        """What the new text shall decide: what 2.2 did, but nobody is let in where the chain ends with a guard."""
+        before = self.before_22(chain)
+        if chain.last not in self.guards or (before is not None and before.when[Verdict.ERROR] == self.decisions.space.true):
+            return before
+        return self.decisions.forbidden(V22.name)
+
+    def before_22(self, chain: Chain) -> Decision | None:
         """What 2.2 decides; None where that can't be said."""
         if chain not in self._before:
             if any(refused(self.lines[part], override) for unit, override in chain.overrides for part in self._whole(unit)):
@@ -212,7 +221,7 @@ class Solver:
             if any(is_new(line) for text in texts for line in text):
                 continue
             old = self.decisions.decided(V22.name, [self._layer_of(u, text) for u, text in zip(chain.units, texts, strict=True)])
-            before = self.before(chain)
+            before = self.before_22(chain)
             if old is not None and before is not None and self.decisions.difference(old, before) is not None:
                 return Written(Form(_contained(control), written.form.repeats), written.failing, written.possible)
         return written
@@ -318,6 +327,8 @@ class Solver:
         if unit in self.dead:
             yield own
             return
+        if unit in self.guards:
+            yield from FORMS
         chains = self._chains_of(unit)
         forced = base is not None
         if base and not says(own, {"require", "satisfy"}) and not any(says(forms[u].control, {"require"}) for u in self._outer[unit]):
@@ -366,7 +377,7 @@ class Solver:
         around = around or self._around(chain)
         key = (make, around, *chain)
         if key not in self._proposed:
-            self._proposed[key] = tuple(make(chain, around))
+            self._proposed[key] = tuple(lines for lines in make(chain, around) if self._has_alias or not native.needs_alias(lines))
         return self._proposed[key]
 
     def _around(self, chain: list[Lines]) -> native.Surroundings:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from whimbrel.access.layers import Line
 from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Literal, is_lost, literal_of_line, literals
-from whimbrel.upgrade.access_control.edits import differences, guarded, repeated
+from whimbrel.upgrade.access_control.edits import differences, flat, guarded, repeated
 from whimbrel.upgrade.access_control.sections import Unit, as_written, opened, relevant
 from whimbrel.upgrade.access_control.split import Form
 from whimbrel.upgrade.access_control.states import CONTROL
@@ -32,7 +32,8 @@ def of_conditional(unit: Unit, form: Form, gone: frozenset[str], *, also_22: boo
     if also_22:
         return (*guarded(unit, old, form.control), *repeats)
     wanted: dict[Path, tuple[Around, list[Line]]] = {}
-    rescued = (found for line in old for found in _rescued(line, unit.statement, names))
+    staying = {line.args for line in flat(form.control) if line.name not in names}
+    rescued = (found for line in old for found in _rescued(line, unit.statement, names) if found[1].args not in staying)
     for around, line in (*rescued, *_placed(form.control)):
         wanted.setdefault(frozenset(around), (around, []))[1].append(line)
     groups: dict[Path | None, list[Statement]] = {}

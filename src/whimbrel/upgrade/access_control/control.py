@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whimbrel.access.decision import Counterexample
+from whimbrel.config.execute import is_directory
 from whimbrel.config.model import SectionKind
+from whimbrel.dialect import V24
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control.alike import Likeness, Twin, is_there
@@ -16,14 +18,15 @@ from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import of_unit
-from whimbrel.upgrade.access_control.left import Left, left
+from whimbrel.upgrade.access_control.left import SHARED, SPLIT, Left, left
 from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
 from whimbrel.upgrade.access_control.sections import Found, Unit, absolute, find
+from whimbrel.upgrade.access_control.shared import disagreeing
 from whimbrel.upgrade.access_control.split import FILES, Form, Repeat, folder_of
 from whimbrel.upgrade.access_control.states import said
 from whimbrel.upgrade.access_control.variants import Variants
 from whimbrel.upgrade.estate import Estate, Statement
-from whimbrel.upgrade.model import FileEdit, Style
+from whimbrel.upgrade.model import FileEdit, InputContext, Style
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +80,15 @@ class Control:
             self._examples[first] = next((found for chain in self.ends(unit) if (found := self.solver.differs(chain, forms)[1]) is not None), None)
         return self._examples[first]
 
+    def served_by_22(self, unit: Unit) -> tuple[Chain, str] | None:
+        """A chain that ends with a guard, and a client whom 2.2 let in there."""
+        decisions = self.solver.decisions
+        for chain in self.ends(unit):
+            before = self.solver.before_22(chain)
+            if before is not None and (example := decisions.difference(before, decisions.forbidden(V24.name))) is not None:
+                return chain, str(example)
+        return None
+
     def model(self, unit: Unit) -> Place | None:
         """The section whose clients stand for those of *unit*, where it is one of another host with other names."""
         first, twin = self.twins.get(unit, (unit, None))
@@ -101,8 +113,7 @@ class Control:
         if not users:
             return ()
         text = [f"<AuthzProviderAlias {ALIAS.args}>", "</AuthzProviderAlias>"]
-        first = min((outermost(unit.statement) for unit in self.found.units if unit.statement is not None and not unit.htaccess),
-                    key=lambda statement: statement.node.start, default=None)
+        first = _first_section(self.found)
         return (first.before(text),) if first is not None else ()
 
 
@@ -119,12 +130,18 @@ def outermost(statement: Statement) -> Statement:
     return statement
 
 
+def _first_section(found: Found) -> Statement | None:
+    """What holds the first section about access outside of .htaccess files."""
+    return min((outermost(unit.statement) for unit in found.units if unit.statement is not None and not unit.htaccess),
+               key=lambda statement: statement.node.start, default=None)
+
+
 def _readable(estate: Estate) -> Callable[[str], bool | None]:
-    """Whether a password or group file is there; where none of those that are named is, they are somewhere else and nothing is known."""
+    """Whether a password or group file is there; of a fragment, and where none of those that are named is, nothing is known."""
     lines = estate.named("authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile")
-    if not any(is_there(absolute(estate.root, line.words()[0])) for line in lines if line.words()):
+    if estate.context is not InputContext.SERVER or not any(is_there(absolute(estate.root, line.words()[0])) for line in lines if line.words()):
         return lambda _path: None
-    return is_there
+    return lambda path: is_there(path) if is_directory(path.rpartition("/")[0] or "/") else None
 
 
 CARRIED: Final = "access control is carried"
@@ -160,19 +177,27 @@ def _settled(estate: Estate, found: Found, twins: dict[Statement, Twin]) -> Cont
     first_of = {own: first for own, (first, _) in like.items()}
     everything = CARRIED in told(estate)
     split: set[Unit] = set()
-    failed: set[Unit] = set()
+    failed: Left = {}
     while True:
         if everything:
             staying = dict.fromkeys(found.units, "")
         else:
             staying = left(estate, found.units, every, first_of, failed)
         made = _made(estate, found, every, staying, split, like, bounds)
-        wrong = _divided(made)
-        if wrong <= failed:
-            break
-        failed |= wrong & split
-        split |= wrong
-    return made if _join_twins(made, twins) else None
+        wrong = dict.fromkeys(_divided(made) & split, SPLIT)
+        more = _divided(made) - split
+        if not (wrong or more):
+            if not _join_twins(made, twins):
+                return None
+            wrong = {first_of.get(unit, unit): SHARED for unit in _disagreeing(estate, made)}
+        if not (more or wrong.keys() - failed.keys()):
+            return made
+        failed |= wrong
+        split |= more
+
+
+def _disagreeing(estate: Estate, made: Control) -> set[Unit]:
+    return disagreeing(made.found.units, made.written, lambda unit: made.edits(estate, unit))
 
 
 def _divided(made: Control) -> set[Unit]:
@@ -188,7 +213,8 @@ def _made(estate: Estate, found: Found, every: list[Chain], staying: Left, split
     area = password_area()
     known = [*found.units, *(unit for unit in variants.units if variants.base[unit] is not unit), area]
     solver = Solver(known, [area, *variants.units], surrounded(estate, variants.chains, area), estate.modules, estate.root, _readable(estate),
-                    compat_first=estate.wishes.style is Style.COMPAT, area=area, step=estate.step)
+                    compat_first=estate.wishes.style is Style.COMPAT, area=area,
+                    has_alias=estate.context is InputContext.SERVER and _first_section(found) is not None, step=estate.step)
     solved = solver.solve()
     written = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
     return Control(found, variants.chains, solver, written, bounds, variants, staying, solved, like)

@@ -27,18 +27,19 @@ _OLD: Final = "!mod_authz_core.c"
 def of_unit(unit: Unit, form: Form, kept: Lines, gone: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
     """The edits that make *form* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
     old = [statement for statement in unit.lines if statement.name.removeprefix("<") in CONTROL | gone]
-    wanted = [*_hoisted(old, kept), *form.control]
+    wanted = [*_hoisted(old, kept, form.control), *form.control]
     repeats = tuple(repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
     if also_22:
         return (*(guarded(unit, old, wanted) if _changed(old, wanted) else ()), *repeats)
     return (*differences(unit, old, wanted), *repeats)
 
 
-def _hoisted(old: Sequence[Statement], kept: Lines) -> list[Line]:
-    """Lines such as AuthType that stand in a <Limit> which goes: they come out of it."""
+def _hoisted(old: Sequence[Statement], kept: Lines, control: Lines) -> list[Line]:
+    """Lines such as AuthType that stand in a <Limit> which goes: they come out of it, unless *control* has them in one."""
     inside = {line_of(child): as_written(child)
               for statement in old if statement.is_section for child in opened(statement.children) if relevant(child)}
-    return [inside[line] for line in kept if line in inside]
+    staying = set(flat(control))
+    return [inside[line] for line in kept if line in inside and line not in staying]
 
 
 def _changed(old: Sequence[Statement], wanted: Sequence[Line]) -> bool:
@@ -90,14 +91,15 @@ def differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line], *,
 
 def _weightiest(old: Sequence[Statement], low: int, high: int, wanted: Sequence[Line]) -> int:
     """Which of the old lines the new ones take the place of: the one that names the most of whom they name, since a comment on that stands there."""
-    named = {word for line in _flat(wanted) for word in line.args.split()[1:]}
+    named = {word for line in flat(wanted) for word in line.args.split()[1:]}
     return max(range(low, high), key=lambda at: (len(named.intersection(old[at].args.split()[1:])), -at))
 
 
-def _flat(lines: Iterable[Line]) -> Iterator[Line]:
+def flat(lines: Iterable[Line]) -> Iterator[Line]:
+    """All lines, those of containers behind them."""
     for line in lines:
         yield line
-        yield from _flat(line.children)
+        yield from flat(line.children)
 
 
 @lru_cache(maxsize=4096)

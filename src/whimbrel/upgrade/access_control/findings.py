@@ -13,6 +13,8 @@ from whimbrel.upgrade.access_control import native, notes
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written
 from whimbrel.upgrade.access_control.control import CARRIED, Control, control, told
+from whimbrel.upgrade.access_control.guards import is_guard
+from whimbrel.upgrade.access_control.left import NEIGHBOUR
 from whimbrel.upgrade.access_control.native import BROKEN
 from whimbrel.upgrade.access_control.sections import Unit
 from whimbrel.upgrade.access_control.split import Form, Lines
@@ -42,7 +44,7 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
         earlier = known.get(_key(unit))
         if isinstance(earlier, Finding) and earlier.rule == number:
             yield replace(earlier, place=unit.place)  # what stands around it was mended since
-        elif reason and number == _row_of_left(made, unit):
+        elif reason and number == _row_of_left(made, unit, reason):
             found = known[_key(unit)] = _stays(number, unit, reason)
             yield found
 
@@ -62,14 +64,14 @@ def _spoken_of(estate: Estate, made: Control, number: str) -> list[Unit]:
     return units
 
 
-def _row_of_left(made: Control, unit: Unit) -> str:
+def _row_of_left(made: Control, unit: Unit, reason: str) -> str:
     """The number of the rule that tells of a section that stays as it is, "" where nothing changes in it."""
     lines = made.solver.lines[unit]
     if says(lines, RECORD | {"satisfy"}):
         return "C17"
     if any(line.name in made.solver.gone for line in lines):
         return "C16"
-    return "C21" if says(lines, {"require"}) else ""
+    return "C21" if says(lines, {"require"}) and reason != NEIGHBOUR else ""
 
 
 def _stays(number: str, unit: Unit, reason: str) -> Finding:
@@ -174,6 +176,10 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
         return _kept(unit, number)
     evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
                          for chain, example in become.possible[:2]) + _whose(made, unit) * bool(become.possible)
+    served = made.served_by_22(unit) if is_guard(unit) else None
+    if served is not None:
+        return Finding(number, unit.place, f"{_message(made, unit)}; 2.2 served the files that this section guards, because of an outer Satisfy Any",
+                       "nobody gets them now; change passwords that may have been read", Risk.CLOSES, Safety.REVIEW, edits, _evidence(*served))
     strangers = _strangers(unit)
     if strangers:
         return Finding(number, unit.place, f"{_message(made, unit)}; {strangers[0]} is of a module that nobody knows here and may decide too",

@@ -23,6 +23,7 @@ CARRIED: Final = ""
 """The reason of a section that is of 2.4 already."""
 MANY: Final = f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
 SPLIT: Final = "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
+SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
 NEIGHBOUR: Final = "it meets a section that stays as it is"
 _BLOCK: Final = re.compile(r"\{%|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$", re.MULTILINE)
 """Marks of a template that read or leave out whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
@@ -31,12 +32,12 @@ Left = dict[Unit, str]
 """Each section that stays as it is, with the reason."""
 
 
-def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit], failed: Iterable[Unit]) -> Left:
-    """The sections that no edit may change; *failed* are those for which no text was found, *like* those that stand for sections of other hosts."""
+def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit], failed: Left) -> Left:
+    """The sections that no edit may change; *failed* are those for which no text was found, *like* has the sections of other hosts that stand for some."""
     found: Left = {}
     surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not _is_ambiguous(unit)}
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(estate, unit))}
-    reasons = {**dict.fromkeys(failed, SPLIT), **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
+    reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
     spreading = {unit for unit in reasons if not (unit.htaccess and _is_damaged(estate, unit.file))}
     found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
     found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
