@@ -237,7 +237,7 @@ class Solver:
             written = self._tested(unit, form, forms, best)
             if written is None:
                 continue
-            if not written.failing and not written.possible:
+            if not written.failing and (not written.possible or unit.is_page):
                 return written
             if best is None or _weight(written) < _weight(best):
                 best = written

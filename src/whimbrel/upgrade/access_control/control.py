@@ -12,12 +12,13 @@ from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V24
 from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
+from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.alike import Likeness, Twin, is_there
 from whimbrel.upgrade.access_control.areas import password_area, surrounded
 from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
-from whimbrel.upgrade.access_control.edits import of_unit
+from whimbrel.upgrade.access_control.edits import of_unit, rendered
 from whimbrel.upgrade.access_control.left import SHARED, SPLIT, Left, left
 from whimbrel.upgrade.access_control.native import ALIAS, BROKEN
 from whimbrel.upgrade.access_control.sections import Found, Unit, absolute, find
@@ -33,11 +34,13 @@ from whimbrel.upgrade.model import FileEdit, InputContext, Style
 class Control:
     """*written* says what each section becomes; sections that say nothing about access are not in it.  *bounds* says what wasn't tried.
 
-    *twins* are by their sections; those of hosts that are like others have no chains of their own in *chains*.  *left* are the sections that stay as
-    they are, each with the reason.  *variants* are the sections as `solver` has them, *solved* says what each of these becomes.
+    *every* are the chains of all sections, *chains* those of the variants that are solved; hosts that are like others have no chains of their own.
+    *twins* are by their sections.  *left* are the sections that stay as they are, each with the reason.  *variants* are the sections as `solver`
+    has them, *solved* says what each of these becomes.
     """
 
     found: Found
+    every: list[Chain]
     chains: list[Chain]
     solver: Solver
     written: dict[Unit, Written]
@@ -88,6 +91,11 @@ class Control:
             if before is not None and (example := decisions.difference(before, decisions.forbidden(V24.name))) is not None:
                 return chain, str(example)
         return None
+
+    def alone(self, unit: Unit) -> str:
+        """The lines of 2.4 that decide what the section's own lines did, for messages."""
+        form = next(iter(native.forms([self.solver.lines[unit]], native.Surroundings(self.solver.old_modules))), ())
+        return f"`{'; '.join(rendered(form, unit))}`" if form else "Require"
 
     def model(self, unit: Unit) -> Place | None:
         """The section whose clients stand for those of *unit*, where it is one of another host with other names."""
@@ -217,7 +225,7 @@ def _made(estate: Estate, found: Found, every: list[Chain], staying: Left, split
                     has_alias=estate.context is InputContext.SERVER and _first_section(found) is not None, step=estate.step)
     solved = solver.solve()
     written = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
-    return Control(found, variants.chains, solver, written, bounds, variants, staying, solved, like)
+    return Control(found, every, variants.chains, solver, written, bounds, variants, staying, solved, like)
 
 
 def _joined(variants: Variants, unit: Unit, solved: dict[Unit, Written]) -> Written:

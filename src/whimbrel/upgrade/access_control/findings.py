@@ -10,6 +10,7 @@ from whimbrel.catalogue import catalogue
 from whimbrel.errors import Place
 from whimbrel.records import replace
 from whimbrel.upgrade.access_control import native, notes
+from whimbrel.upgrade.access_control.areas import is_loose
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written
 from whimbrel.upgrade.access_control.control import CARRIED, Control, control, told
@@ -118,7 +119,7 @@ def _row_of_lists(estate: Estate, made: Control, unit: Unit) -> str:
     if guide_form(made, unit) is not None:
         return "C19"
     if estate.wishes.style is Style.NATIVE and says(become.control, RECORD | {"satisfy"}) and unit not in made.solver.dead:
-        return "C20"
+        return "C17" if is_loose(estate, unit) else "C20"
     if not says(lines, {"satisfy"}) and _outer_any(made, unit):
         return "X12"
     return "C17"
@@ -173,7 +174,7 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
                        "look at who gets in where the sections meet", Risk.OPENS if opens else Risk.CLOSES,
                        Safety.REVIEW if edits else Safety.MANUAL, edits, evidence)
     if not edits:
-        return _kept(unit, number)
+        return _kept(estate, made, unit, number)
     evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
                          for chain, example in become.possible[:2]) + _whose(made, unit) * bool(become.possible)
     served = made.served_by_22(unit) if is_guard(unit) else None
@@ -184,7 +185,8 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
     if strangers:
         return Finding(number, unit.place, f"{_message(made, unit)}; {strangers[0]} is of a module that nobody knows here and may decide too",
                        "write what httpd's own modules decided; read what that module wants in 2.4", Risk.BREAKS, Safety.REVIEW, edits, evidence)
-    return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
+    note = "; other sections are about URLs below it too, see there whom they ask for a password" if unit.is_page and become.possible else ""
+    return Finding(number, unit.place, _message(made, unit) + note, _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
 
 
 def refused_files(estate: Estate) -> frozenset[str]:
@@ -216,7 +218,11 @@ def _strangers(unit: Unit) -> list[str]:
     return [line.node.name for line in unit.lines if line.name.startswith("authz") and not old.find(line.name) and not new.find(line.name)]
 
 
-def _kept(unit: Unit, number: str) -> Finding | None:
+def _kept(estate: Estate, made: Control, unit: Unit, number: str) -> Finding | None:
+    if number == "C17" and is_loose(estate, unit):
+        return Finding(number, unit.place, "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment is not known, and "
+                       "a Require line would replace an outer one that asks for a password",
+                       f"give the main configuration with -f; by hand, where nothing around it says Require: {made.alone(unit)}", Risk.COSMETIC)
     if number != "C20":
         return None
     return Finding(number, unit.place, "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require would say the same here",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from whimbrel.octets import text
@@ -25,7 +26,7 @@ MANY: Final = f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModul
 SPLIT: Final = "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
 SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
 NEIGHBOUR: Final = "it meets a section that stays as it is"
-_BLOCK: Final = re.compile(r"\{%|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$", re.MULTILINE)
+_BLOCK: Final = re.compile(r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$", re.MULTILINE)
 """Marks of a template that read or leave out whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
 
 Left = dict[Unit, str]
@@ -85,7 +86,7 @@ def _is_ambiguous(unit: Unit) -> bool:
 def _unsettled(estate: Estate, unit: Unit) -> str:
     if _is_damaged(estate, unit.file):
         return "its file has sections that are not closed, or closed without being opened"
-    if unit.file.template and _in_template(unit):
+    if _in_template(unit):
         return "a template decides which of its lines are there"
     if any(_holds_unclear(line, unit.statement) for line in unit.lines) or (unit.statement is not None and is_unclear(unit.statement, unit.server)):
         return "a condition around its lines means something else to 2.4"
@@ -101,13 +102,20 @@ def _holds_unclear(statement: Statement, outer: Statement | None) -> bool:
 def _in_template(unit: Unit) -> bool:
     """Return True if marks of a template stand in the section's body, or blocks of one anywhere in its file."""
     data = unit.file.document.bytes
-    if _BLOCK.search(text(data)):
+    if _has_blocks(unit.file):
         return True
+    if not unit.file.template:
+        return False
     if unit.statement is None:
         return any(TEMPLATE.search(line.args) for line in unit.lines)
     node = unit.statement.node
     assert isinstance(node, Section)
     return TEMPLATE.search(text(data[node.body:node.end])) is not None
+
+
+@lru_cache(maxsize=64)
+def _has_blocks(file: SourceFile) -> bool:
+    return _BLOCK.search(text(file.document.bytes)) is not None
 
 
 def _is_damaged(estate: Estate, file: SourceFile) -> bool:
@@ -120,4 +128,4 @@ def _is_damaged(estate: Estate, file: SourceFile) -> bool:
 
 
 def _has_open_section(nodes: Iterable[Node]) -> bool:
-    return any(isinstance(node, Section) and (node.close is None or _has_open_section(node.children)) for node in nodes)
+    return any(isinstance(node, Section) and (node.close is None or ">" not in node.args or _has_open_section(node.children)) for node in nodes)

@@ -79,6 +79,12 @@ class Unit:
         return tuple(line for line, statement in told if line.children or not line_of(statement).children)
 
     @property
+    def is_page(self) -> bool:
+        """Return True for a <Location> that is one page made by a handler (server-status): no file is behind it, whatever its URLs end in."""
+        literal = self.kind is SectionKind.LOCATION and self.regex is None and not self.fnmatch and self.statement is not None
+        return literal and any(line.name == "sethandler" for line in opened(self.statement.children if self.statement is not None else ()))
+
+    @property
     def htaccess(self) -> bool:
         """Whether its lines stand in a .htaccess file."""
         return self.file.role is Role.HTACCESS
@@ -199,7 +205,8 @@ def _branches(statements: Iterable[Statement]) -> Iterator[Statement]:
     for statement in statements:
         if statement.in_24 is False or statement.name in _KINDS or statement.name == "<virtualhost":
             continue
-        if statement.name in TRANSPARENT or statement.name == "include":
+        of_24 = statement.is_section and statement.taken[0] is False and not relevant(statement)
+        if statement.name in TRANSPARENT or statement.name == "include" or of_24:
             yield from _branches(statement.children)
         elif statement.in_22 is False:
             yield statement
