@@ -7,11 +7,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.differential.site import APACHE
-
 from whimbrel.testing.ports import free_port
 
 Question = tuple[str, str, "str | None"]
@@ -29,8 +28,8 @@ class Apache:
         self.argv = [*APACHE.argv, "-d", str(root), "-f", str(root / "conf" / "httpd.conf"), "-DFOREGROUND", *(f"-D{name}" for name in names)]
         user = ("User www-data", "Group www-data") if os.getuid() == 0 else ()
         lines = [f"LoadModule {name}_module {APACHE.module_dir}/mod_{name}.so" for name in modules]
-        lines += [*user, "ServerName localhost", f"Listen 0.0.0.0:{self.port}".replace("0.0.0.0", "127.0.0.1"), f"PidFile {self.directory}/pid",
-                  f"DefaultRuntimeDir {self.directory}", f"ErrorLog {self.directory}/error_log", "StartServers 1", "MaxKeepAliveRequests 0", "LogLevel crit"]
+        lines += [*user, "ServerName localhost", f"Listen 127.0.0.1:{self.port}", f"PidFile {self.directory}/pid", "StartServers 1",
+                  f"DefaultRuntimeDir {self.directory}", f"ErrorLog {self.directory}/error_log", "MaxKeepAliveRequests 0", "LogLevel crit"]
         for line in lines:
             self.argv += ["-C", line]
 
@@ -56,7 +55,7 @@ class Apache:
                 os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
 
-    def statuses(self, questions: Iterable[Question]) -> Iterator[int]:
+    def statuses(self, questions: Iterable[Question]) -> list[int]:
         """The status of each answer, in order."""
         waiting = list(questions)
         by_client: dict[str, list[int]] = {}
@@ -68,7 +67,7 @@ class Apache:
                 part = numbers[at:at + _TOGETHER]
                 for number, status in zip(part, self._asked(client, [waiting[number] for number in part]), strict=True):
                     found[number] = status
-        yield from found
+        return found
 
     def _asked(self, client: str, questions: Sequence[Question]) -> list[int]:
         """The answers to questions that are sent at once over one connection."""

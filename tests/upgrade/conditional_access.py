@@ -12,12 +12,11 @@ import argparse
 import itertools
 import os
 import random
-import socket
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,6 @@ from pathlib import Path
 from tests.differential.site import APACHE
 from tests.upgrade.apache_process import Apache
 from tests.upgrade.split_sections import EXCLUDED, NAMES, Split, split_section
-
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
 from whimbrel.upgrade.model import Wishes
@@ -149,12 +147,11 @@ def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
 
 def _marked_headers(result: Result, sections: Sequence[Split], root: Path) -> set[int]:
     """Sections whose opening line stands in the main file, and whose lines stand in a file of their own."""
-    main = (root / "conf" / "httpd.conf").read_bytes()
-    texts = {str(root / "conf" / "httpd.conf"): result.estate.files[str(root / "conf" / "httpd.conf")].document.bytes.split(b"\n"), "": main.split(b"\n")}
+    path = str(root / "conf" / "httpd.conf")
+    source = result.estate.files[path].document.bytes.split(b"\n")
     found = set()
     for finding in result.needs_review:
-        source = texts.get(finding.place.path)
-        line = source[finding.place.line - 1].decode() if source and 0 < finding.place.line <= len(source) else ""
+        line = source[finding.place.line - 1].decode() if finding.place.path == path and finding.place.line <= len(source) else ""
         found |= {one.number for one in sections if one.place == "inside" and line.rstrip('">').endswith(f"/{one.directory}")}
     return found
 
@@ -190,8 +187,7 @@ def _compare(found: Outcome, sections: Sequence[Split], old: Path, new: Path) ->
     for values in itertools.product((False, True), repeat=len(NAMES)):
         names = tuple(name for name, value in zip(NAMES, values, strict=True) if value)
         with Apache(old, names, NEW_MODULES) as before, Apache(new, names, () if whole else NEW_MODULES) as after, ThreadPoolExecutor(2) as pool:
-            asked = [question[1:] for question in questions]
-            answers = list(pool.map(lambda server: list(server.statuses(asked)), (before, after)))
+            answers = list(pool.map(Apache.statuses, (before, after), [[question[1:] for question in questions]] * 2))
         for (one, path, client, user), first, second in zip(questions, *answers, strict=True):
             found.asked += 1
             found.statuses[first] += 1

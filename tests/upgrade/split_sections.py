@@ -78,7 +78,8 @@ def _body(chance: random.Random, names: list[str], *, satisfy: bool) -> Text:
     if satisfy:
         items.append([*PASSWORD, _require(chance), "Satisfy Any"])
     elif chance.random() < 0.5:
-        items.append([*PASSWORD, _require(chance)] if chance.random() < 0.6 else [*PASSWORD, *_pair(chance, names, [_require(chance)], [_require(chance)])])
+        required = [_require(chance)] if chance.random() < 0.6 else _pair(chance, names, [_require(chance)], [_require(chance)])
+        items.append([*PASSWORD, *required])
     if not items:
         items.append(["Order deny,allow"])
     chance.shuffle(items)

@@ -161,12 +161,12 @@ def _unreadable(_files: Mapping[str, bytes], _known: Estate) -> Estate:
 class Estate:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
-    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are those of the configuration, those of
-    .htaccess files and fragments are in their `SourceFile`.  *context* is what the input is: a whole server (maybe with further fragments), a
-    fragment whose surroundings are unknown, or .htaccess files alone.  *root* is the ServerRoot.  *modules* are the identifiers that the 2.2 configuration
-    loads or has built in, in load order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no directive
-    and no section; each of them is in *unread* too.  *step* is told how far long work has come.  *memo* holds what several rules need and one
-    has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
+    *files* is keyed by path; a file that is reached by two paths stands under the first. *statements* are those of the configuration, those of
+    .htaccess files and fragments are in their `SourceFile`. *context* is what the input is: a whole server (maybe with further fragments), a
+    fragment whose surroundings are unknown, or .htaccess files alone. *root* is the ServerRoot. *modules* are the identifiers that the 2.2
+    configuration loads or has built in, in load order; *new_modules* those of the same text under 2.4. *broken* are the pieces of files that are
+    no directive and no section; each of them is in *unread* too. *step* is told how far long work has come. *memo* holds what several rules need
+    and one has worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
     """
 
     def __init__(self, wishes: Wishes, root: str = "") -> None:

@@ -36,9 +36,9 @@ def is_loose(estate: Estate, unit: Unit) -> bool:
 
 def surrounded(estate: Estate, chains: Iterable[Chain], area: Unit) -> list[Chain]:
     """*chains*, and those of fragments once more below *area*; sure ones first."""
-    found: list[Chain] = []
-    for chain in chains:
-        found.append(chain)
+    found = list(chains)
+    for chain in list(found):
         if any(is_loose(estate, unit) for unit in chain.units):
-            found.append(replace(chain, units=(area, *chain.units), given=", ".join(filter(None, (chain.given, "below an area that asks for a password")))))
+            given = ", ".join(filter(None, (chain.given, "below an area that asks for a password")))
+            found.append(replace(chain, units=(area, *chain.units), given=given))
     return sorted(found, key=lambda chain: not chain.sure)

@@ -18,7 +18,8 @@ from whimbrel.upgrade.model import FileEdit
 
 _NAMES: Final = {
     "order": "Order", "allow": "Allow", "deny": "Deny", "satisfy": "Satisfy", "require": "Require", "authmerging": "AuthMerging", "limit": "Limit",
-    "limitexcept": "LimitExcept", "ifdefine": "IfDefine", "ifmodule": "IfModule", "requireall": "RequireAll", "requireany": "RequireAny", "requirenone": "RequireNone",
+    "limitexcept": "LimitExcept", "requireall": "RequireAll", "requireany": "RequireAny", "requirenone": "RequireNone",
+    "ifdefine": "IfDefine", "ifmodule": "IfModule",
 }
 _NEW: Final = "mod_authz_core.c"
 _OLD: Final = "!mod_authz_core.c"

@@ -39,14 +39,14 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
             if found.edits:
                 known[CARRIED] = True
             else:
-                known[_key(unit)] = found
+                known[key_of(unit)] = found
             yield found
     for unit, reason in made.left.items():
-        earlier = known.get(_key(unit))
+        earlier = known.get(key_of(unit))
         if isinstance(earlier, Finding) and earlier.rule == number:
             yield replace(earlier, place=unit.place)  # what stands around it was mended since
         elif reason and number == _row_of_left(made, unit, reason):
-            found = known[_key(unit)] = _stays(number, unit, reason)
+            found = known[key_of(unit)] = _stays(number, unit, reason)
             yield found
 
 
@@ -79,9 +79,9 @@ def _stays(number: str, unit: Unit, reason: str) -> Finding:
     return Finding(number, unit.place, f"access control stays as it is: {reason}", "write the new lines by hand, for each case", Risk.CHANGES)
 
 
-def _key(unit: Unit) -> tuple[object, ...]:
+def key_of(unit: Unit) -> tuple[object, ...]:
     """What a section is known by after edits around it."""
-    outer = _key(unit.outer) if unit.outer is not None else ()
+    outer = key_of(unit.outer) if unit.outer is not None else ()
     return "access control", unit.file.path, unit.kind, unit.pattern, unit.folder, tuple(line.args for line in unit.lines), outer
 
 
@@ -220,8 +220,8 @@ def _strangers(unit: Unit) -> list[str]:
 
 def _kept(estate: Estate, made: Control, unit: Unit, number: str) -> Finding | None:
     if number == "C17" and is_loose(estate, unit):
-        return Finding(number, unit.place, "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment is not known, and "
-                       "a Require line would replace an outer one that asks for a password",
+        return Finding(number, unit.place, "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment "
+                       "is not known, and a Require line would replace an outer one that asks for a password",
                        f"give the main configuration with -f; by hand, where nothing around it says Require: {made.alone(unit)}", Risk.COSMETIC)
     if number != "C20":
         return None

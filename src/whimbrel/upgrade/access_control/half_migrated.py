@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from whimbrel.access.decision import Decision, Verdict
 from whimbrel.access.layers import Layer
 from whimbrel.dialect import V24
+from whimbrel.records import replace
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.control import CARRIED, Control, control, told
+from whimbrel.upgrade.access_control.findings import key_of
+from whimbrel.upgrade.access_control.left import is_ambiguous
 from whimbrel.upgrade.access_control.sections import Unit, lines_of
 from whimbrel.upgrade.access_control.split import Lines
 from whimbrel.upgrade.access_control.states import RECORD, says
@@ -21,10 +24,18 @@ from whimbrel.upgrade.model import Finding, Risk
 
 
 def half_migrated(estate: Estate) -> Iterator[Finding]:
-    """Sections that let somebody in by themselves, and that a section in the words of the other version closes for everybody."""
+    """Sections in the words of one version that a section in those of the other closes for everybody, and sections that mix both."""
     made = control(estate)
-    if CARRIED in told(estate) or not any(unit.carried for unit in made.left):
-        return
+    known = told(estate)
+    if CARRIED not in known and any(unit.carried for unit in made.left):
+        known.update((("half-migrated", key_of(finding_unit)), finding) for finding_unit, finding in (*_closed(made), *_mixed(estate, made)))
+    for unit in made.left:
+        finding = known.get(("half-migrated", key_of(unit)))
+        if isinstance(finding, Finding):
+            yield replace(finding, place=unit.place)
+
+
+def _closed(made: Control) -> Iterator[tuple[Unit, Finding]]:
     seen: set[Unit] = set()
     for chain in made.every:
         unit = chain.last
@@ -33,7 +44,17 @@ def half_migrated(estate: Estate) -> Iterator[Finding]:
         other = _other_words(chain)
         if other is not None and _is_closed(made, [_layer(part) for part in chain.units]) and not _is_closed(made, [_layer(unit)]):
             seen.add(unit)
-            yield _finding(made, unit, other)
+            yield unit, _finding(made, unit, other)
+
+
+def _mixed(estate: Estate, made: Control) -> Iterator[tuple[Unit, Finding]]:
+    """Sections with both in a configuration that does not load the modules of 2.4."""
+    if not estate.has("loadmodule") or "authz_core_module" in estate.new_modules:
+        return
+    for unit in made.left:
+        if is_ambiguous(unit):
+            yield unit, Finding("C20", unit.place, "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 takes its words "
+                                "for names that no module knows", "write what was meant; the section stays as it is", Risk.OPENS)
 
 
 def _other_words(chain: Chain) -> Unit | None:
@@ -63,8 +84,8 @@ def _is_closed(made: Control, layers: list[Layer]) -> bool:
 
 def _finding(made: Control, unit: Unit, other: Unit) -> Finding:
     if unit.carried:
-        return Finding("C20", unit.place, f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 asks both and answers "
-                       "403 to everybody (AH01797)", "write Require in the outer section too", Risk.CLOSES)
+        return Finding("C20", unit.place, f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 asks both "
+                       "and answers 403 to everybody (AH01797)", "write Require in the outer section too", Risk.CLOSES)
     text = made.alone(unit)
     return Finding("C20", unit.place, f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 asks both and answers "
                    "403 to everybody (AH01630)", f"write {text} if those are meant who were let in by 2.2",

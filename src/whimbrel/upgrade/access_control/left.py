@@ -34,9 +34,12 @@ Left = dict[Unit, str]
 
 
 def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit], failed: Left) -> Left:
-    """The sections that no edit may change; *failed* are those for which no text was found, *like* has the sections of other hosts that stand for some."""
+    """The sections that no edit may change.
+
+    *failed* are those for which no text was found, with the reason; *like* has the section of another host that stands for each of some.
+    """
     found: Left = {}
-    surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not _is_ambiguous(unit)}
+    surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not is_ambiguous(unit)}
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(estate, unit))}
     reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
     spreading = {unit for unit in reasons if not (unit.htaccess and _is_damaged(estate, unit.file))}
@@ -77,9 +80,9 @@ def _serves_both(unit: Unit) -> bool:
     return bool(unit.branch) and says(unit.told, CONTROL)
 
 
-def _is_ambiguous(unit: Unit) -> bool:
+def is_ambiguous(unit: Unit) -> bool:
     """Return True if the section has lists of 2.2 beside a word of Require that 2.2 does not know, and no container of 2.4."""
-    return not unit.surely_carried and says(unit.told, RECORD | {"satisfy"})
+    return unit.carried and not unit.surely_carried and says(unit.told, RECORD | {"satisfy"})
 
 
 # what the text does not settle ----------------------------------------------------------------------

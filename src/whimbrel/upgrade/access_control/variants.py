@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from whimbrel.records import replace
 
 from whimbrel.access.layers import Line
+from whimbrel.records import replace
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, Condition, Literal
 from whimbrel.upgrade.access_control.sections import Unit
