@@ -36,7 +36,7 @@ class Control:
 
     *every* are the chains of all sections, *chains* those of the variants that are solved; hosts that are like others have no chains of their own.
     *twins* are by their sections.  *left* are the sections that stay as they are, each with the reason.  *variants* are the sections as `solver`
-    has them, *solved* says what each of these becomes.
+    has them, *solved* says what each of these becomes.  *is_first*: no edit of access control has been made yet.
     """
 
     found: Found
@@ -48,6 +48,7 @@ class Control:
     variants: Variants
     left: Left
     solved: dict[Unit, Written]
+    is_first: bool
     twins: dict[Unit, tuple[Unit, Twin]] = field(default_factory=dict)
     _forms: dict[Unit, Form] = field(default_factory=dict)
     _examples: dict[Unit, Counterexample | None] = field(default_factory=dict)
@@ -225,7 +226,7 @@ def _made(estate: Estate, found: Found, every: list[Chain], staying: Left, split
                     has_alias=estate.context is InputContext.SERVER and _first_section(found) is not None, step=estate.step)
     solved = solver.solve()
     written = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
-    return Control(found, every, variants.chains, solver, written, bounds, variants, staying, solved, like)
+    return Control(found, every, variants.chains, solver, written, bounds, variants, staying, solved, CARRIED not in told(estate), like)
 
 
 def _joined(variants: Variants, unit: Unit, solved: dict[Unit, Written]) -> Written:

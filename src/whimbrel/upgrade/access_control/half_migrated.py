@@ -13,7 +13,7 @@ from whimbrel.access.layers import Layer
 from whimbrel.dialect import V24
 from whimbrel.records import replace
 from whimbrel.upgrade.access_control.chains import Chain
-from whimbrel.upgrade.access_control.control import CARRIED, Control, control, told
+from whimbrel.upgrade.access_control.control import Control, control, told
 from whimbrel.upgrade.access_control.findings import key_of
 from whimbrel.upgrade.access_control.left import is_ambiguous
 from whimbrel.upgrade.access_control.sections import Unit, lines_of
@@ -27,7 +27,7 @@ def half_migrated(estate: Estate) -> Iterator[Finding]:
     """Sections in the words of one version that a section in those of the other closes for everybody, and sections that mix both."""
     made = control(estate)
     known = told(estate)
-    if CARRIED not in known and any(unit.carried for unit in made.left):
+    if made.is_first and any(unit.carried for unit in made.left):
         known.update((("half-migrated", key_of(finding_unit)), finding) for finding_unit, finding in (*_closed(made), *_mixed(estate, made)))
     for unit in made.left:
         finding = known.get(("half-migrated", key_of(unit)))

@@ -134,3 +134,14 @@ def test_groups_that_2_2_never_asked_for_are_told(tmp_path: Path) -> None:
     (message, review), = said(tmp_path, conf)
     assert message.endswith("; Require group admins made no difference in 2.2")
     assert not review
+
+
+def test_lines_about_users_in_a_limit_are_never_written_twice(tmp_path: Path) -> None:
+    conf = f"<Location /svn>\n<LimitExcept GET PROPFIND>\n# over TLS\n{USER}Require valid-user\n</LimitExcept>\n</Location>\n"
+    assert text_after(tmp_path, conf) == conf
+
+
+def test_a_page_of_a_handler_is_for_addresses_whatever_files_below_it_would_ask(tmp_path: Path) -> None:
+    conf = (f"<Files secret.html>\n{USER}Require valid-user\n</Files>\n"
+            "<Location /server-status>\nSetHandler server-status\nOrder deny,allow\nDeny from all\nAllow from 10.0.0.1\n</Location>\n")
+    assert text_after(tmp_path, conf).endswith("<Location /server-status>\nSetHandler server-status\nRequire ip 10.0.0.1\n</Location>\n")
