@@ -64,14 +64,18 @@ def _neighbours(start: Iterable[Unit], chains: Sequence[Chain]) -> set[Unit]:
 
 
 def _behind(start: set[Unit], chains: Sequence[Chain]) -> set[Unit]:
-    """*start* and all sections that are merged behind one of the result."""
+    """*start*, and the sections that are only ever merged behind one of the result: what decides there cannot be compared."""
     found = set(start)
     before = -1
     while found and len(found) != before:
         before = len(found)
+        free: set[Unit] = set()
+        bound: set[Unit] = set()
         for chain in chains:
             first = next((at for at, unit in enumerate(chain.units) if unit in found), len(chain.units))
-            found.update(chain.units[first:])
+            free.update(chain.units[:first])
+            bound.update(chain.units[first:])
+        found |= bound - free
     return found
 
 
