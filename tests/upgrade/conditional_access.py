@@ -48,6 +48,7 @@ class Outcome:
         unmarked: other differences at sections without a mark.
         marked: the numbers of sections with a mark.
         statuses: how often each status was answered before.
+        changed_again: files that a second upgrade would change.
     """
 
     sections: list[Split] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Outcome:
     different: int = 0
     marked: set[int] = field(default_factory=set)
     statuses: Counter[int] = field(default_factory=Counter)
+    changed_again: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         places = Counter(one.place for one in self.sections)
@@ -65,6 +67,7 @@ class Outcome:
                  f"marked: {len(self.marked)} sections ({100 * len(self.marked) / max(1, len(self.sections)):.1f} %)"]
         lines.append("answers before: " + ", ".join(f"{count} x {status}" for status, count in sorted(self.statuses.items())))
         lines += [f"not made: {what}: {why}" for what, why in EXCLUDED.items()]
+        lines += [f"changed by a second upgrade: {path}" for path in self.changed_again[:20]]
         return "\n".join([*lines, *self.opened[:20], *self.unmarked[:20]])
 
 
@@ -81,6 +84,9 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
             for root in (old, new):
                 _lay_out(root, part)
             found.marked |= make(old, new, part)
+            inputs = [Sources(options=LoadOptions(server_root=from_system(str(new))))] if name == "whole" else [
+                Sources(fragments=(from_system(str(new / _name(one))),)) for one in part]
+            found.changed_again += [path for sources in inputs for path in upgrade(read_estate(sources, Wishes())).files]
             _compare(found, part, old, new)
     return found
 
@@ -214,7 +220,7 @@ def main() -> None:
         found = run(args.sections, args.seed, folder)
     print(found.text())
     print(f"{time.monotonic() - began:.0f} s")
-    sys.exit(bool(found.opened or found.unmarked or 10 * len(found.marked) > len(found.sections)))
+    sys.exit(bool(found.opened or found.changed_again or found.unmarked or 10 * len(found.marked) > len(found.sections)))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ def after(root: Path, name: str, text: str) -> tuple[str, list[bool]]:
 
 def test_a_grant_stays_where_an_outer_area_may_ask_for_a_password(tmp_path: Path) -> None:
     # apache2: below Require valid-user, Allow from all is 401 and Require all granted is 200
-    for name, text in ((".htaccess", "Order allow,deny\nAllow from all\n"), ("a.conf", "<Location />\nOrder allow,deny\nAllow from all\n</Location>\n"),
+    lists = "Order allow,deny\nAllow from all\n"
+    for name, text in ((".htaccess", lists), ("a.conf", f"<Location />\n{lists}</Location>\n"),
                        ("b.conf", "<Directory /srv>\nOrder deny,allow\nDeny from all\nAllow from 10\n</Directory>\n")):
         assert after(tmp_path / name[-6:], name, text) == (text, [False])
 

@@ -70,7 +70,8 @@ def test_lines_that_are_included_twice_change_in_one_way_or_not_at_all(tmp_path:
 
 
 @pytest.mark.parametrize("branch", [
-    "<IfVersion >= 2.4>\nRequire ip 10\n</IfVersion>\n", "<IfFile /x>\nRequire ip 10\n</IfFile>\n", "<IfModule mod_authz_core.c>\nRequire ip 10\n</IfModule>\n",
+    "<IfVersion >= 2.4>\nRequire ip 10\n</IfVersion>\n", "<IfFile /x>\nRequire ip 10\n</IfFile>\n",
+    "<IfModule mod_authz_core.c>\nRequire ip 10\n</IfModule>\n",
 ])
 def test_a_section_with_a_branch_of_2_4_stays(tmp_path: Path, branch: str) -> None:
     assert marks(tmp_path, CLOSED % branch)[0] == set()
