@@ -14,7 +14,7 @@ from whimbrel.errors import Place
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.alike import Likeness, Twin, is_there
-from whimbrel.upgrade.access_control.areas import password_area, surrounded
+from whimbrel.upgrade.access_control.areas import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.chains import Bounds, Chain, chains
 from whimbrel.upgrade.access_control.choose import Solver, Written
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
@@ -182,7 +182,7 @@ def _settled(estate: Estate, found: Found, twins: dict[Statement, Twin]) -> Cont
     """What becomes of all sections; where conditions divide a section's answers, and no form is right for all of them, it is divided, then left."""
     like = {own: (first, twin) for twin in twins.values() for first, own in twin.units.items()}
     bounds = Bounds()
-    every = chains(estate, found, bounds, without=twins)
+    every = unmapped(estate, found, chains(estate, found, bounds, without=twins), bounds)
     first_of = {own: first for own, (first, _) in like.items()}
     everything = CARRIED in told(estate)
     split: set[Unit] = set()

@@ -68,6 +68,11 @@ class Unit:
         return tuple(dict.fromkeys(literal.condition for line in self.lines for literal in _inside(line, self.statement)))
 
     @property
+    def branches(self) -> tuple[tuple[Literal, ...], ...]:
+        """The open conditions around and in each of its lines."""
+        return tuple(tuple(_inside(line, self.statement)) for line in self.lines)
+
+    @property
     def loses_lines(self) -> bool:
         """Return True if 2.4 may leave out a line of it that 2.2 reads."""
         return any(is_lost(line, self.statement) for line in self.lines)

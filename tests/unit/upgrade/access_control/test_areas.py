@@ -41,3 +41,12 @@ def test_a_group_file_that_is_elsewhere_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "users").write_text("a:b\n")
     text = f"AuthType Basic\nAuthName x\nAuthUserFile {tmp_path}/users\nAuthGroupFile {tmp_path}/elsewhere\nRequire group admin\n"
     assert after(tmp_path, "sub/.htaccess", text)[0] == text
+
+
+def test_any_location_of_a_fragment_may_lead_to_its_directories(tmp_path: Path) -> None:
+    # apache2, with the directory below the document root: Order of the directory stays in force beside a Require of the location
+    text = ("<Directory /srv/a>\nOrder allow,deny\nAllow from 10\n</Directory>\n"
+            f"<Location /b>\n{USER}Order deny,allow\nAllow from all\n</Location>\n")
+    changed, _ = after(tmp_path, "a.conf", text)
+    assert "Order allow,deny\nAllow from 10\n" in changed
+    assert "Order deny,allow" in changed.partition("<Location")[2]

@@ -75,3 +75,9 @@ def test_lines_that_are_included_twice_change_in_one_way_or_not_at_all(tmp_path:
 ])
 def test_a_section_with_a_branch_of_2_4_stays(tmp_path: Path, branch: str) -> None:
     assert marks(tmp_path, CLOSED % branch)[0] == set()
+
+
+def test_a_section_with_lines_of_its_own_beside_shared_ones_changes_with_the_others(tmp_path: Path) -> None:
+    lists: dict[str, str | bytes] = {"conf/acl.inc": "Order deny,allow\nDeny from all\nAllow from 10\n"}
+    conf = "<Location /a>\nInclude conf/acl.inc\n</Location>\n<Location /b>\nDeny from all\nInclude conf/acl.inc\n</Location>\n"
+    assert marks(tmp_path, conf, lists) == ({str(tmp_path / "conf/acl.inc"), str(tmp_path / "conf/httpd.conf")}, [])
