@@ -47,6 +47,9 @@ def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: M
     found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
     found.update(dict.fromkeys(_behind({unit for unit in units if unit.carried}, chains), CARRIED))
     found.update(reasons)
+    for unit in units:
+        if unit.outer is not None and unit.outer in found and unit not in found:
+            found[unit] = NEIGHBOUR if found[unit.outer] else CARRIED
     found.update({unit: found[first] for unit, first in like.items() if first in found})
     return found
 

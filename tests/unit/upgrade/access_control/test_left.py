@@ -81,3 +81,8 @@ def test_a_section_with_lines_of_its_own_beside_shared_ones_changes_with_the_oth
     lists: dict[str, str | bytes] = {"conf/acl.inc": "Order deny,allow\nDeny from all\nAllow from 10\n"}
     conf = "<Location /a>\nInclude conf/acl.inc\n</Location>\n<Location /b>\nDeny from all\nInclude conf/acl.inc\n</Location>\n"
     assert marks(tmp_path, conf, lists) == ({str(tmp_path / "conf/acl.inc"), str(tmp_path / "conf/httpd.conf")}, [])
+
+
+def test_a_section_in_one_that_stays_stays_too(tmp_path: Path) -> None:
+    inner = "<Files a.html>\nOrder deny,allow\nDeny from all\n</Files>\n"
+    assert marks(tmp_path, f"<Directory /srv>\n<IfModule mod_authz_core.c>\nRequire all granted\n</IfModule>\n{inner}</Directory>\n")[0] == set()
