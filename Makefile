@@ -10,11 +10,13 @@ MORE ?=
 DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
 # make hostile HOSTILE="--scale 0.1 mutated-requests"; `--list` names the measures
 HOSTILE ?=
+# make upgrade-access ACCESS="--sections 400 --seed 7"
+ACCESS ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance upgrade-check bench hostile lock clean
+.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -22,6 +24,7 @@ help:
 	@echo "make check        ruff, mypy --strict, import layers, the repository's own rules"
 	@echo "make conformance  ask every recorded question (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, ask a real apache2 (UPGRADES=..., MORE=...)"
+	@echo "make upgrade-access  upgrade random conditional sections, ask apache2 about both texts (ACCESS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      measures of reliability under hostile traffic (HOSTILE=...); docs/reliability.md has the figures"
 	@echo "make lock         write the lock files anew from pyproject.toml"
@@ -61,6 +64,9 @@ upgrade-check: .venv/run.stamp
 	$(BIN)/python $(SHARED)/conformance/upgrade_run.py --upgrade "$(BIN)/whimbrel upgrade --write" --floor 99.5 \
 		--except tests/upgrade/EXCEPT.tsv $(MORE) $(UPGRADES)
 	$(BIN)/python -m tests.upgrade.marks $(MORE) $(UPGRADES) $(wildcard $(SHARED)/corpus/files $(SHARED)/corpus/trees)
+
+upgrade-access: .venv/dev.stamp
+	$(BIN)/python -m tests.upgrade.conditional_access $(ACCESS)
 
 bench: .venv/run.stamp
 	$(BIN)/python -m bench.run $(BENCH)

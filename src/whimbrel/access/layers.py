@@ -36,7 +36,7 @@ class Line:
     @property
     def is_container(self) -> bool:
         """Whether the line opens a section."""
-        return self.name in CONTAINERS
+        return bool(self.children) or self.name in CONTAINERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,22 +22,19 @@ _VARIABLE: Final = re.compile(rb"\$\{\w+\}")
 
 
 class Choice:
-    """Edits that fit together, by file.  Groups go in whole or not at all; the same group counts once."""
+    """Edits that fit together, by file.  Groups go in whole or not at all; an edit that several groups have is made once."""
 
     def __init__(self) -> None:
         self.edits: dict[str, list[Edit]] = {}
         self._sorted: dict[str, list[Key]] = {}
-        self._taken: set[frozenset[FileEdit]] = set()
+        self._taken: set[FileEdit] = set()
 
     def offer(self, group: tuple[FileEdit, ...]) -> bool:
         """Take *group* if none of its edits clashes with one that was taken, or with another of its own."""
-        key = frozenset(group)
-        if key in self._taken:
-            return True
-        own = list(dict.fromkeys(group))
+        own = [one for one in dict.fromkeys(group) if one not in self._taken]
         if not fits_itself(own) or any(self._clashes(edit) for edit in own):
             return False
-        self._taken.add(key)
+        self._taken.update(own)
         for one in own:
             insort(self._sorted.setdefault(one.path, []), (one.edit.start, one.edit.end))
             self.edits.setdefault(one.path, []).append(one.edit)

@@ -60,8 +60,8 @@ class Statement:
 
     *name* is in lower case, that of a section begins with ``<``; *args* has ``${NAME}`` expanded as 2.2 would and, of a section, no closing ``>``.
     *children* are what a section holds, or what an Include reads.  *in_22* and *in_24* say whether that version executes it: False inside a
-    branch that is not taken, None where that can't be told (a -D that the command line may give, a fragment).  *included* are the files that an
-    Include names, those that couldn't be read too.
+    branch that is not taken, None where that can't be told (a -D that the command line may give, a fragment).  *taken* is the same of a branch's
+    own condition alone.  *included* are the files that an Include names, those that couldn't be read too.
     """
 
     file: SourceFile
@@ -73,6 +73,7 @@ class Statement:
     included_from: Place | None = None
     in_22: bool | None = True
     in_24: bool | None = True
+    taken: tuple[bool | None, bool | None] = (True, True)
     included: tuple[str, ...] = ()
 
     @property

@@ -353,7 +353,7 @@ class Reading:
             if first:
                 self._unread(statement.place, f"a <{node.name}> section: what it configures is not looked at")
             return [statement]
-        taken = self.branches.taken(name, statement.args)
+        statement.taken = taken = self.branches.taken(name, statement.args)
         inside = both(live[0], taken[0]), both(live[1], taken[1])
         statement.children = self._block(node.children, file, statement, via, inside)
         return [statement]

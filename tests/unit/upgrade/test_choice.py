@@ -24,15 +24,23 @@ EDITS = st.tuples(st.integers(0, 12), st.integers(0, 4)).map(lambda pair: edit(p
 @given(st.lists(st.lists(EDITS, min_size=1, max_size=3, unique=True), max_size=8, unique_by=tuple))
 def test_the_same_groups_fit_as_syntax_edits_says(groups: list[list[FileEdit]]) -> None:
     choice = Choice()
-    plain = [Group(tuple(one.edit for one in group)) for group in groups]
-    seen: set[frozenset[FileEdit]] = set()
-    distinct = []
-    for group, own in zip(groups, plain, strict=True):
-        if frozenset(group) not in seen:
-            seen.add(frozenset(group))
-            distinct.append((group, own))
-    chosen, _refused = choose([own for _group, own in distinct])
-    assert [choice.offer(tuple(group)) for group, _own in distinct] == [own in chosen for _group, own in distinct]
+    taken: set[FileEdit] = set()
+    chosen: list[Group] = []
+    for group in groups:
+        tried = [*chosen, Group(tuple(one.edit for one in dict.fromkeys(group) if one not in taken))]
+        fits = len(choose(tried)[0]) == len(tried)
+        assert choice.offer(tuple(group)) is fits
+        if fits:
+            chosen = tried
+            taken |= set(group)
+
+
+def test_an_edit_of_two_groups_is_made_once() -> None:
+    shared = FileEdit("a", Edit(0, 4, b"x"))
+    choice = Choice()
+    assert choice.offer((shared,))
+    assert choice.offer((shared, FileEdit("b", Edit(0, 1, b"y"))))
+    assert choice.edits == {"a": [shared.edit], "b": [Edit(0, 1, b"y")]}
 
 
 def test_the_same_group_counts_once() -> None:

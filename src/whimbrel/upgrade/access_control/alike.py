@@ -164,7 +164,8 @@ class Likeness:
         outer = index[unit.outer] if unit.outer is not None else -1
         overrides = tuple((line.name, line.args) for line in unit.overrides)
         texts = self._lines(unit.told, seen.names)
-        return unit.kind, pattern, unit.regex is not None, unit.proxy, unit.unreadable, unit.conditions, outer, overrides, texts, _passes(unit)
+        conditions = (unit.conditions, unit.branches, unit.loses_lines)
+        return unit.kind, pattern, unit.regex is not None, unit.proxy, unit.unreadable, conditions, outer, overrides, texts, _passes(unit)
 
     def _lines(self, lines: Iterable[Line], names: Names) -> tuple[object, ...]:
         return tuple((line.name, self._words(line, names), self._lines(line.children, names)) for line in lines)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator
-from itertools import product
 from typing import Final
 
 from whimbrel.config.model import SectionKind
@@ -29,8 +28,6 @@ _MOST_WITNESSES: Final = 20000
 """Requests that no section names whole, for one server."""
 _MOST_UNSURE: Final = 1_000_000
 """The same over all servers."""
-_MOST_NAMES: Final = 4
-"""Of -D names in one request's sections that are tried in all ways."""
 _FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
@@ -40,7 +37,7 @@ class Chain:
     """The sections with lines about access that one request runs through, outermost first.
 
     *url* and *path* are a witness's ("" where there is none); *sure*: the witness exists or a section names it whole; *overrides* are what
-    AllowOverride admits in each of the chain's .htaccess files.
+    AllowOverride admits in each of the chain's .htaccess files; *given* says under which of the open conditions it is run through.
     """
 
     units: tuple[Unit, ...]
@@ -48,6 +45,7 @@ class Chain:
     path: str = ""
     sure: bool = True
     overrides: tuple[tuple[Unit, Override], ...] = ()
+    given: str = ""
 
     @property
     def last(self) -> Unit:
@@ -171,24 +169,11 @@ def chains(estate: Estate, found: Found, bounds: Bounds | None = None, without: 
         if statement is not None and statement in without:
             continue
         server = _Server(estate, found, statement)
-        for chain in (variant for one in _chains(server, bounds) for variant in _variants(one)):
+        for chain in _chains(server, bounds):
             known = best.get((chain.units, chain.overrides))
             if chain.units and (known is None or (chain.sure and not known.sure)):
                 best[chain.units, chain.overrides] = chain
     return sorted(best.values(), key=lambda chain: not chain.sure)
-
-
-def _variants(chain: Chain) -> Iterator[Chain]:
-    """The chain for each choice of the -D names that it depends on."""
-    names = list(dict.fromkeys(name.lstrip("!") for unit in chain.units for name in unit.conditions))
-    if not names:
-        yield chain
-        return
-    every = product((True, False), repeat=len(names)) if len(names) <= _MOST_NAMES else [(value,) * len(names) for value in (True, False)]
-    for values in every:
-        given = dict(zip(names, values, strict=True))
-        units = tuple(u for u in chain.units if all(given[name.lstrip("!")] is not name.startswith("!") for name in u.conditions))
-        yield Chain(units, chain.url, chain.path, chain.sure, chain.overrides)
 
 
 def admitted(estate: Estate, found: Found) -> dict[Unit, Override]:

@@ -15,6 +15,7 @@ from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.decided import Decisions
+from whimbrel.upgrade.access_control.guards import FORMS, is_guard
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.overrides import Override, admits
 from whimbrel.upgrade.access_control.sections import Unit, is_new
@@ -54,17 +55,19 @@ class Written:
 
 
 class Solver:
-    """One estate's chains, and the decisions about them.  *like*: sections of hosts that are like another one, which have no chains here."""
+    """One estate's chains, and the decisions about them.
 
-    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
+    *solved* are the sections that get a form, *units* these and all others; *chains* hold none but solved ones.  *area* is a section around fragments
+    that stays as it is.  *has_alias*: there is a place for the container that says what `native.BROKEN` means.
+    """
+
+    def __init__(self, units: Sequence[Unit], solved: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
                  readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
-                 carried: bool = False, like: Mapping[Unit, Unit] | None = None, step: Step = unwatched) -> None:
-        like, self.step = like or {}, step
-        self.fixed = frozenset(units) if carried else _carried(units, chains, like)
-        self.units, self.compat_first = [unit for unit in units if unit.lines and unit not in self.fixed and unit not in like], compat_first
-        self.chains = [chain for chain in chains if not self.fixed.intersection(chain.units)]
+                 area: Unit | None = None, has_alias: bool = True, step: Step = unwatched) -> None:
+        self.step, self._has_alias = step, has_alias
+        self.units, self.compat_first, self.chains = [unit for unit in solved if unit.told], compat_first, chains
         self.nested: dict[Unit, list[Unit]] = {}
-        for unit in units:
+        for unit in solved:
             if unit.outer is not None and unit.htaccess:
                 self.nested.setdefault(unit.outer, []).append(unit)
         told = implied(unit.told for unit in units)
@@ -75,6 +78,7 @@ class Solver:
         self.lines = {unit: unit.told for unit in units}
         self.kept = {unit: tuple(_kept(self.lines[unit], self.gone)) for unit in units}
         self.own = {unit: tuple(line for line in self.lines[unit] if line.name in CONTROL) for unit in units}
+        self.guards = frozenset(unit for unit in solved if is_guard(unit))
         self._before: dict[Chain, Decision | None] = {}
         self._proposed: dict[tuple[object, ...], tuple[Lines, ...]] = {}
         self.overrides = _overrides(chains)
@@ -82,10 +86,18 @@ class Solver:
         self._outer = {unit: list(dict.fromkeys(u for chain in ends for u in chain.units[:-1])) for unit, ends in self.ends.items()}
         self._tried: dict[tuple[Unit, Lines | None, tuple[Form, ...]], Written] = {}
         self._last: dict[tuple[Unit, Lines | None], Written] = {}
-        self.dead = frozenset(self._dead())
+        self.area = area
+        self.dead = frozenset([*self._dead(), *([] if area is None else [area])])
 
     # decisions --------------------------------------------------------------------------------------
     def before(self, chain: Chain) -> Decision | None:
+        """What the new text shall decide: what 2.2 did, but nobody is let in where the chain ends with a guard."""
+        before = self.before_22(chain)
+        if chain.last not in self.guards or (before is not None and before.when[Verdict.ERROR] == self.decisions.space.true):
+            return before
+        return self.decisions.forbidden(V22.name)
+
+    def before_22(self, chain: Chain) -> Decision | None:
         """What 2.2 decides; None where that can't be said."""
         if chain not in self._before:
             if any(refused(self.lines[part], override) for unit, override in chain.overrides for part in self._whole(unit)):
@@ -209,7 +221,7 @@ class Solver:
             if any(is_new(line) for text in texts for line in text):
                 continue
             old = self.decisions.decided(V22.name, [self._layer_of(u, text) for u, text in zip(chain.units, texts, strict=True)])
-            before = self.before(chain)
+            before = self.before_22(chain)
             if old is not None and before is not None and self.decisions.difference(old, before) is not None:
                 return Written(Form(_contained(control), written.form.repeats), written.failing, written.possible)
         return written
@@ -225,7 +237,7 @@ class Solver:
             written = self._tested(unit, form, forms, best)
             if written is None:
                 continue
-            if not written.failing and not written.possible:
+            if not written.failing and (not written.possible or unit.is_page):
                 return written
             if best is None or _weight(written) < _weight(best):
                 best = written
@@ -315,6 +327,8 @@ class Solver:
         if unit in self.dead:
             yield own
             return
+        if unit in self.guards:
+            yield from FORMS
         chains = self._chains_of(unit)
         forced = base is not None
         if base and not says(own, {"require", "satisfy"}) and not any(says(forms[u].control, {"require"}) for u in self._outer[unit]):
@@ -347,7 +361,7 @@ class Solver:
         yield from proposals
         if barrier:
             yield from ((*_NEUTRAL, *lines) for lines in proposals)
-        if outer:
+        if outer and self.area not in outer:  # AuthMerging And keeps out whom an outer section refuses, whatever Order says here
             alone = [self.lines[unit]]
             for word in ("And", "Or"):
                 for lines in self._forms(native.forms, alone, self._around(chains[0]))[:3]:
@@ -363,7 +377,7 @@ class Solver:
         around = around or self._around(chain)
         key = (make, around, *chain)
         if key not in self._proposed:
-            self._proposed[key] = tuple(make(chain, around))
+            self._proposed[key] = tuple(lines for lines in make(chain, around) if self._has_alias or not native.needs_alias(lines))
         return self._proposed[key]
 
     def _around(self, chain: list[Lines]) -> native.Surroundings:
@@ -383,23 +397,6 @@ def _given(forms: dict[Unit, Form], unit: Unit, form: Form) -> Iterator[None]:
             del forms[unit]
         else:
             forms[unit] = known
-
-
-def _carried(units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit]) -> frozenset[Unit]:
-    """The sections that are of 2.4 already, and all that meet them: what belongs together was carried together.
-
-    Words of 2.4 in a text that is for the most part of 2.2 are words that 2.2 didn't know: they only count together with containers and branches.
-    """
-    carried = {unit for unit in units if unit.carried}
-    if len(carried) < sum(says(unit.told, RECORD | {"satisfy"}) for unit in units if unit not in carried):
-        return frozenset(unit for unit in carried if unit.surely_carried)
-    before = -1
-    while len(carried) != before:
-        before = len(carried)
-        for chain in chains:
-            if not carried.isdisjoint(chain.units):
-                carried.update(chain.units)
-    return frozenset(carried | {unit for unit, first in like.items() if first in carried})
 
 
 def _new_modules(modules: Sequence[str]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class Decisions:
         self._known: dict[tuple[object, ...], Decision | None] = {}
         self._differences: dict[tuple[int, int], Counterexample | None] = {}
         self._errors = {name: Decision(self.space, {Verdict.ERROR: self.space.true}, name) for name in (V22.name, V24.name)}
+        self._forbidden = {name: Decision(self.space, {Verdict.FORBIDDEN: self.space.true}, name) for name in (V22.name, V24.name)}
 
     def layer(self, kind: SectionKind, htaccess: bool, lines: Lines) -> Layer:
         """The one layer of these lines."""
@@ -48,6 +49,10 @@ class Decisions:
     def error(self, version: str) -> Decision:
         """500 for everybody."""
         return self._errors[version]
+
+    def forbidden(self, version: str) -> Decision:
+        """403 for everybody."""
+        return self._forbidden[version]
 
     def decided(self, version: str, layers: Sequence[Layer]) -> Decision | None:
         """What a chain of layers that `layer` has made decides; None where the server doesn't start or nothing can be said."""

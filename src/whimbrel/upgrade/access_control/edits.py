@@ -10,7 +10,7 @@ from typing import Final
 from whimbrel.access.layers import Line
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Section
-from whimbrel.upgrade.access_control.sections import Unit, line_of, opened, relevant
+from whimbrel.upgrade.access_control.sections import Unit, as_written, line_of, opened, relevant
 from whimbrel.upgrade.access_control.split import FILES, Form, Lines, Repeat, opening
 from whimbrel.upgrade.access_control.states import CONTROL, words
 from whimbrel.upgrade.estate import Statement
@@ -19,6 +19,7 @@ from whimbrel.upgrade.model import FileEdit
 _NAMES: Final = {
     "order": "Order", "allow": "Allow", "deny": "Deny", "satisfy": "Satisfy", "require": "Require", "authmerging": "AuthMerging", "limit": "Limit",
     "limitexcept": "LimitExcept", "requireall": "RequireAll", "requireany": "RequireAny", "requirenone": "RequireNone",
+    "ifdefine": "IfDefine", "ifmodule": "IfModule",
 }
 _NEW: Final = "mod_authz_core.c"
 _OLD: Final = "!mod_authz_core.c"
@@ -27,17 +28,19 @@ _OLD: Final = "!mod_authz_core.c"
 def of_unit(unit: Unit, form: Form, kept: Lines, gone: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
     """The edits that make *form* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
     old = [statement for statement in unit.lines if statement.name.removeprefix("<") in CONTROL | gone]
-    wanted = [*_hoisted(old, kept), *form.control]
-    repeats = tuple(_repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
+    wanted = [*_hoisted(old, kept, form.control), *form.control]
+    repeats = tuple(repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
     if also_22:
-        return (*(_guarded(unit, old, wanted) if _changed(old, wanted) else ()), *repeats)
-    return (*_differences(unit, old, wanted), *repeats)
+        return (*(guarded(unit, old, wanted) if _changed(old, wanted) else ()), *repeats)
+    return (*differences(unit, old, wanted), *repeats)
 
 
-def _hoisted(old: Sequence[Statement], kept: Lines) -> list[Line]:
-    """Lines such as AuthType that stand in a <Limit> which goes: they come out of it."""
-    inside = [line_of(child) for statement in old if statement.is_section for child in opened(statement.children) if relevant(child)]
-    return [line for line in kept if line in inside]
+def _hoisted(old: Sequence[Statement], kept: Lines, control: Lines) -> list[Line]:
+    """Lines such as AuthType that stand in a <Limit> which goes: they come out of it, unless *control* has them in one."""
+    inside = {line_of(child): as_written(child)
+              for statement in old if statement.is_section for child in opened(statement.children) if relevant(child)}
+    staying = set(flat(control))
+    return [inside[line] for line in kept if line in inside and line not in staying]
 
 
 def _changed(old: Sequence[Statement], wanted: Sequence[Line]) -> bool:
@@ -65,7 +68,8 @@ def _normal(name: str, args: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in words(args)) if name in ("order", "allow", "deny", "satisfy") else tuple(words(args))
 
 
-def _differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
+def differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line], *, in_branch: bool = False) -> Iterator[FileEdit]:
+    """The edits that make *wanted* out of *old*; what comes last goes to the end of the section, or of the branch in which all of *old* stand."""
     for kind, low, high, start, end in _opcodes(tuple(map(_key_of, old)), tuple(map(_key, wanted))):
         if kind == "equal":
             continue
@@ -78,6 +82,8 @@ def _differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -
                 continue
             if low < len(old):
                 yield old[low].before(text)
+            elif in_branch:
+                yield old[-1].after(text)
             else:
                 yield _appended(unit, text)
         for statement in old[low:high]:
@@ -86,14 +92,15 @@ def _differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -
 
 def _weightiest(old: Sequence[Statement], low: int, high: int, wanted: Sequence[Line]) -> int:
     """Which of the old lines the new ones take the place of: the one that names the most of whom they name, since a comment on that stands there."""
-    named = {word for line in _flat(wanted) for word in line.args.split()[1:]}
+    named = {word for line in flat(wanted) for word in line.args.split()[1:]}
     return max(range(low, high), key=lambda at: (len(named.intersection(old[at].args.split()[1:])), -at))
 
 
-def _flat(lines: Iterable[Line]) -> Iterator[Line]:
+def flat(lines: Iterable[Line]) -> Iterator[Line]:
+    """All lines, those of containers behind them."""
     for line in lines:
         yield line
-        yield from _flat(line.children)
+        yield from flat(line.children)
 
 
 @lru_cache(maxsize=4096)
@@ -122,11 +129,15 @@ def _tabbed(unit: Unit) -> bool:
 def _appended(unit: Unit, text: list[str]) -> FileEdit:
     """Lines at the end of a section that has none of the kind."""
     if unit.lines:
-        last = unit.lines[-1]
-        while last.parent is not None and last.parent is not unit.statement:
-            last = last.parent
-        return last.after(text)
+        return top_of(unit.lines[-1], unit).after(text)
     return at_start(unit, text)
+
+
+def top_of(statement: Statement, unit: Unit) -> Statement:
+    """The statement directly in the section that holds *statement*."""
+    while statement.parent is not None and statement.parent is not unit.statement:
+        statement = statement.parent
+    return statement
 
 
 def at_start(unit: Unit, text: list[str]) -> FileEdit:
@@ -139,7 +150,7 @@ def at_start(unit: Unit, text: list[str]) -> FileEdit:
     return FileEdit(unit.file.path, Edit(node.body, node.body, body))
 
 
-def _repeated(unit: Unit, repeat: Repeat, *, also_22: bool) -> FileEdit:
+def repeated(unit: Unit, repeat: Repeat, *, also_22: bool) -> FileEdit:
     """The section once more: in its holder where it is a <Files>, else behind itself."""
     name = opening(unit, repeat)
     text = [f"<{name}>", *rendered(repeat.control, unit, 1), f"</{name.partition(' ')[0]}>"]
@@ -167,11 +178,11 @@ def at_end(unit: Unit, text: list[str]) -> FileEdit:
 
 
 # for both versions ----------------------------------------------------------------------------------
-def _guarded(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
+def guarded(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
     """The new lines for 2.4 alone, the old ones for 2.2 alone."""
     if wanted:
         text = [f"<IfModule {_NEW}>", *rendered(wanted, unit, 1), "</IfModule>"]
-        yield old[0].before(text) if old else _appended(unit, text)
+        yield top_of(old[0], unit).before(text) if old else _appended(unit, text)
     for run in _runs(unit, old):
         yield run[0].before([f"<IfModule {_OLD}>"])
         yield run[-1].after(["</IfModule>"])

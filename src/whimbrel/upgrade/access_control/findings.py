@@ -10,9 +10,12 @@ from whimbrel.catalogue import catalogue
 from whimbrel.errors import Place
 from whimbrel.records import replace
 from whimbrel.upgrade.access_control import native, notes
+from whimbrel.upgrade.access_control.areas import is_loose
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.choose import Written
 from whimbrel.upgrade.access_control.control import CARRIED, Control, control, told
+from whimbrel.upgrade.access_control.guards import is_guard
+from whimbrel.upgrade.access_control.left import NEIGHBOUR
 from whimbrel.upgrade.access_control.native import BROKEN
 from whimbrel.upgrade.access_control.sections import Unit
 from whimbrel.upgrade.access_control.split import Form, Lines
@@ -36,12 +39,15 @@ def of_rule(estate: Estate, number: str) -> Iterator[Finding]:
             if found.edits:
                 known[CARRIED] = True
             else:
-                known[_key(unit)] = found
+                known[key_of(unit)] = found
             yield found
-    for unit in made.solver.fixed:
-        earlier = known.get(_key(unit))
+    for unit, reason in made.left.items():
+        earlier = known.get(key_of(unit))
         if isinstance(earlier, Finding) and earlier.rule == number:
             yield replace(earlier, place=unit.place)  # what stands around it was mended since
+        elif reason and number == _row_of_left(made, unit, reason):
+            found = known[key_of(unit)] = _stays(number, unit, reason)
+            yield found
 
 
 def _spoken_of(estate: Estate, made: Control, number: str) -> list[Unit]:
@@ -59,9 +65,23 @@ def _spoken_of(estate: Estate, made: Control, number: str) -> list[Unit]:
     return units
 
 
-def _key(unit: Unit) -> tuple[object, ...]:
+def _row_of_left(made: Control, unit: Unit, reason: str) -> str:
+    """The number of the rule that tells of a section that stays as it is, "" where nothing changes in it."""
+    lines = made.solver.lines[unit]
+    if says(lines, RECORD | {"satisfy"}):
+        return "C17"
+    if any(line.name in made.solver.gone for line in lines):
+        return "C16"
+    return "C21" if says(lines, {"require"}) and reason != NEIGHBOUR else ""
+
+
+def _stays(number: str, unit: Unit, reason: str) -> Finding:
+    return Finding(number, unit.place, f"access control stays as it is: {reason}", "write the new lines by hand, for each case", Risk.CHANGES)
+
+
+def key_of(unit: Unit) -> tuple[object, ...]:
     """What a section is known by after edits around it."""
-    outer = _key(unit.outer) if unit.outer is not None else ()
+    outer = key_of(unit.outer) if unit.outer is not None else ()
     return "access control", unit.file.path, unit.kind, unit.pattern, unit.folder, tuple(line.args for line in unit.lines), outer
 
 
@@ -99,7 +119,7 @@ def _row_of_lists(estate: Estate, made: Control, unit: Unit) -> str:
     if guide_form(made, unit) is not None:
         return "C19"
     if estate.wishes.style is Style.NATIVE and says(become.control, RECORD | {"satisfy"}) and unit not in made.solver.dead:
-        return "C20"
+        return "C17" if is_loose(estate, unit) else "C20"
     if not says(lines, {"satisfy"}) and _outer_any(made, unit):
         return "X12"
     return "C17"
@@ -118,7 +138,7 @@ def _plain(text: str) -> str:
 def guide_form(made: Control, unit: Unit) -> Lines | None:
     """What the upgrade guide makes of the pair that it calls "both criteria" written with Order allow,deny: 2.2 denies everybody there."""
     lines = made.solver.own[unit]
-    if sorted(line.name for line in lines) != ["allow", "deny", "order", "require", "satisfy"]:
+    if unit.choices or sorted(line.name for line in lines) != ["allow", "deny", "order", "require", "satisfy"]:
         return None
     state = merged([lines])[OTHERS]
     if state.requires != ["valid-user"]:
@@ -154,14 +174,19 @@ def finding(estate: Estate, made: Control, unit: Unit, number: str) -> Finding |
                        "look at who gets in where the sections meet", Risk.OPENS if opens else Risk.CLOSES,
                        Safety.REVIEW if edits else Safety.MANUAL, edits, evidence)
     if not edits:
-        return _kept(unit, number)
+        return _kept(estate, made, unit, number)
     evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
                          for chain, example in become.possible[:2]) + _whose(made, unit) * bool(become.possible)
+    served = made.served_by_22(unit) if is_guard(unit) else None
+    if served is not None:
+        return Finding(number, unit.place, f"{_message(made, unit)}; 2.2 served the files that this section guards, because of an outer Satisfy Any",
+                       "nobody gets them now; change passwords that may have been read", Risk.CLOSES, Safety.REVIEW, edits, _evidence(*served))
     strangers = _strangers(unit)
     if strangers:
         return Finding(number, unit.place, f"{_message(made, unit)}; {strangers[0]} is of a module that nobody knows here and may decide too",
                        "write what httpd's own modules decided; read what that module wants in 2.4", Risk.BREAKS, Safety.REVIEW, edits, evidence)
-    return Finding(number, unit.place, _message(made, unit), _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
+    note = "; other sections are about URLs below it too, see there whom they ask for a password" if unit.is_page and become.possible else ""
+    return Finding(number, unit.place, _message(made, unit) + note, _remedy(become), Risk.BREAKS, Safety.SAFE, edits, evidence)
 
 
 def refused_files(estate: Estate) -> frozenset[str]:
@@ -193,7 +218,11 @@ def _strangers(unit: Unit) -> list[str]:
     return [line.node.name for line in unit.lines if line.name.startswith("authz") and not old.find(line.name) and not new.find(line.name)]
 
 
-def _kept(unit: Unit, number: str) -> Finding | None:
+def _kept(estate: Estate, made: Control, unit: Unit, number: str) -> Finding | None:
+    if number == "C17" and is_loose(estate, unit):
+        return Finding(number, unit.place, "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment "
+                       "is not known, and a Require line would replace an outer one that asks for a password",
+                       f"give the main configuration with -f; by hand, where nothing around it says Require: {made.alone(unit)}", Risk.COSMETIC)
     if number != "C20":
         return None
     return Finding(number, unit.place, "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require would say the same here",
@@ -218,7 +247,7 @@ def _whose(made: Control, unit: Unit) -> str:
 
 
 def _evidence(chain: Chain, example: str) -> str:
-    where = chain.url or chain.path
+    where = (chain.url or chain.path) + (f" ({chain.given})" if chain.given else "")
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 
 

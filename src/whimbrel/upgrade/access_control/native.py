@@ -11,7 +11,7 @@ from typing import Final
 from whimbrel.access.layers import Line
 from whimbrel.modules.networks import BadAddress, parse_network
 from whimbrel.records import dataclass
-from whimbrel.upgrade.access_control.states import OTHERS, Rules, merged, words
+from whimbrel.upgrade.access_control.states import OTHERS, Rules, merged, said, words
 from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, Leaf, Node, Tree, all_of, any_of, inverted, written
 
 _MODULES: Final = {
@@ -24,6 +24,11 @@ BROKEN: Final = Leaf("internal-server-error")
 """Answers 500 to whoever has given a right password, as 2.2 does where no module knows the words of Require; an alias, see `ALIAS`."""
 ALIAS: Final = Line("authzprovideralias", 'expr internal-server-error "-n %{REMOTE_USER} && -n file(\'/internal-server-error\')"')
 """What `BROKEN` means: an expression that can't be evaluated once there is a user.  .htaccess files could not hold it themselves."""
+
+
+def needs_alias(lines: Sequence[Line]) -> bool:
+    """Return True if one of *lines* is `BROKEN`."""
+    return any(one.args == BROKEN.text for one in said(lines))
 
 
 @dataclass(frozen=True, slots=True)

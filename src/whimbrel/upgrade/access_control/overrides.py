@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Final
 
+from whimbrel.upgrade.access_control.conditions import TRANSPARENT
 from whimbrel.upgrade.estate import Statement
 
 Override = frozenset[str] | None
@@ -14,11 +16,20 @@ ALL: Final = frozenset({"authconfig", "limit", "fileinfo", "indexes", "options"}
 
 
 def merged(base: Override, lines: Iterable[Statement]) -> Override:
-    """*base* with the AllowOverride lines of a section."""
+    """*base* with the AllowOverride lines of a section; a line under an open condition can only add to it."""
     for line in lines:
         if line.name == "allowoverride":
-            base = _classes(line.words())
+            classes = _classes(line.words())
+            if not any(branch.taken[0] is None for branch in _branches(line)):
+                base = classes
+            elif base is not None:
+                base |= classes
     return base
+
+
+def _branches(line: Statement) -> Iterator[Statement]:
+    """The branches around *line* within its section."""
+    return takewhile(lambda section: section.name in TRANSPARENT, line.enclosing())
 
 
 def _classes(words: list[str]) -> frozenset[str]:

@@ -10,9 +10,10 @@ from typing import Final
 from whimbrel.access.layers import Layer, Line, is_relevant
 from whimbrel.config.model import SectionKind
 from whimbrel.errors import Place
-from whimbrel.records import dataclass, field
+from whimbrel.records import dataclass, field, replace
 from whimbrel.regex import Regex, RegexError, compile_regex, without_end
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Condition, Literal, Values, is_lost, literals
 from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement
 from whimbrel.wildcards import wildcards
 
@@ -21,7 +22,6 @@ _KINDS: Final = {
     "<filesmatch": SectionKind.FILES_MATCH, "<location": SectionKind.LOCATION, "<locationmatch": SectionKind.LOCATION_MATCH,
 }
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
-_TRANSPARENT: Final = frozenset({"<ifmodule", "<ifdefine", "<ifversion"})
 _COMMENT: Final = re.compile(r"[ \t]+#.*")  # words for 2.2, in which no client's name can end; an error in 2.4
 _MATCHES: Final = frozenset({SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATCH, SectionKind.LOCATION_MATCH})
 
@@ -33,8 +33,8 @@ class Unit:
     *statement* is the section's, None for a .htaccess file; *lines* are the statements directly in it that matter for access, conditional
     branches opened; *branch* are those that 2.4 alone executes; *overrides* are its AllowOverride lines.  *pattern* as httpd keeps it: a directory
     ends in ``/``; *folder* is that of a .htaccess file (with a slash at its end).  *outer* is the section or file that a <Files> stands in.
-    *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.  *conditions* are the arguments of the <IfDefine> branches around it, within its
-    server, of which the text doesn't say whether they are taken.
+    *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.  *conditions* are those of the branches around it, within its server, of which the
+    text doesn't say whether they are taken; *choices* are those of the branches in it.  *unsettled* says why the section must stay as it is.
     """
 
     kind: SectionKind
@@ -48,7 +48,8 @@ class Unit:
     server: Statement | None = None
     proxy: bool = False
     unreadable: bool = False
-    conditions: tuple[str, ...] = ()
+    conditions: tuple[Literal, ...] = ()
+    unsettled: str = ""
     lines: list[Statement] = field(default_factory=list)
     branch: list[Statement] = field(default_factory=list)
     overrides: list[Statement] = field(default_factory=list)
@@ -60,6 +61,33 @@ class Unit:
         if self._told is None:
             self._told = lines_of(self.lines)
         return self._told
+
+    @property
+    def choices(self) -> tuple[Condition, ...]:
+        """The open conditions of branches in it, in the order of their lines."""
+        return tuple(dict.fromkeys(literal.condition for line in self.lines for literal in _inside(line, self.statement)))
+
+    @property
+    def branches(self) -> tuple[tuple[Literal, ...], ...]:
+        """The open conditions around and in each of its lines."""
+        return tuple(tuple(_inside(line, self.statement)) for line in self.lines)
+
+    @property
+    def loses_lines(self) -> bool:
+        """Return True if 2.4 may leave out a line of it that 2.2 reads."""
+        return any(is_lost(line, self.statement) for line in self.lines)
+
+    def told_under(self, values: Values) -> tuple[Line, ...]:
+        """Its lines as 2.2 reads them where the open conditions have these *values*."""
+        read = [line for line in self.lines if all(literal.holds(values) for literal in literals(line, self.statement))]
+        told = ((line_of(line, values), line) for line in read)
+        return tuple(line for line, statement in told if line.children or not line_of(statement).children)
+
+    @property
+    def is_page(self) -> bool:
+        """Return True for a <Location> that is one page made by a handler (server-status): no file is behind it, whatever its URLs end in."""
+        literal = self.kind is SectionKind.LOCATION and self.regex is None and not self.fnmatch and self.statement is not None
+        return literal and any(line.name == "sethandler" for line in opened(self.statement.children if self.statement is not None else ()))
 
     @property
     def htaccess(self) -> bool:
@@ -131,12 +159,27 @@ def lines_of(statements: Iterable[Statement]) -> tuple[Line, ...]:
     return tuple(line_of(statement) for statement in statements)
 
 
-def line_of(statement: Statement) -> Line:
-    """One statement; a container with what it holds that matters."""
-    inner = tuple(line_of(child) for child in opened(statement.children) if relevant(child)) if statement.is_section else ()
+def _inside(statement: Statement, outer: Statement | None) -> Iterator[Literal]:
+    """The open conditions of branches around *statement* within *outer*, and of those in it."""
+    yield from literals(statement, outer)
+    for child in opened(statement.children) if statement.is_section else ():
+        if relevant(child):
+            yield from _inside(child, statement)
+
+
+def line_of(statement: Statement, values: Values | None = None) -> Line:
+    """One statement; a container with what it holds that matters, of branches that are open what *values* say."""
+    inner = tuple(
+        line_of(child, values) for child in (opened(statement.children) if statement.is_section else ())
+        if relevant(child) and (values is None or all(literal.holds(values) for literal in literals(child, statement))))
     name = statement.name.removeprefix("<")
     args = _without_hashes(statement.args) if name in ("allow", "deny") else statement.args
     return Line(name, args.strip(), statement.place, inner)
+
+
+def as_written(statement: Statement) -> Line:
+    """The same with its name in the letters of the file."""
+    return replace(line_of(statement), name=statement.node.name)
 
 
 def _without_hashes(args: str) -> str:
@@ -156,7 +199,7 @@ def opened(statements: Iterable[Statement]) -> Iterator[Statement]:
     for statement in statements:
         if statement.in_22 is False:
             continue
-        if statement.name in _TRANSPARENT or statement.name == "include":
+        if statement.name in TRANSPARENT or statement.name == "include":
             yield from opened(statement.children)
         else:
             yield statement
@@ -167,7 +210,8 @@ def _branches(statements: Iterable[Statement]) -> Iterator[Statement]:
     for statement in statements:
         if statement.in_24 is False or statement.name in _KINDS or statement.name == "<virtualhost":
             continue
-        if statement.name in _TRANSPARENT or statement.name == "include":
+        of_24 = statement.is_section and statement.taken[0] is False and not relevant(statement)
+        if statement.name in TRANSPARENT or statement.name == "include" or of_24:
             yield from _branches(statement.children)
         elif statement.in_22 is False:
             yield statement
@@ -264,7 +308,7 @@ def _section(estate: Estate, statement: Statement, server: Statement | None, out
     if by_regex and never_ends(estate, statement):
         pattern = without_end(pattern)
     unit = Unit(kind, statement.file, statement, pattern, outer=outer, server=server, proxy=statement.name in _PROXIES,
-                conditions=_conditions(statement, server))
+                conditions=tuple(dict.fromkeys(literals(statement, server))))
     if by_regex:
         try:
             unit.regex = compile_regex(pattern)
@@ -275,13 +319,6 @@ def _section(estate: Estate, statement: Statement, server: Statement | None, out
         if kind is SectionKind.DIRECTORY and pattern != "/":
             unit.pattern = absolute(estate.root, pattern).rstrip("/") + "/"
     return unit
-
-
-def _conditions(statement: Statement, server: Statement | None) -> tuple[str, ...]:
-    if statement.in_22 is not None:
-        return ()
-    around = tuple(branch.args.strip() for branch in server.enclosing("<ifdefine")) if server is not None else ()
-    return tuple(args for branch in statement.enclosing("<ifdefine") if (args := branch.args.strip()) not in around)
 
 
 def never_ends(estate: Estate, statement: Statement) -> bool:

@@ -88,7 +88,7 @@ def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp
     files: dict[str, str | bytes] = {"conf/httpd.conf": MODULES + conf}
     made = control(estate(tmp_path, files))
     assert {len(chain.units) for chain in made.chains if chain.last.pattern == "/status"} == {1, 2}
-    assert not [chain for chain in made.chains if made.solver.differs(chain, made.forms)[0]]
+    assert not [chain for chain in made.chains if made.solver.differs(chain, made.variant_forms)[0]]
     after = text_after(tmp_path, conf)
     assert after.endswith("<Location /status>\nAuthMerging And\nRequire ip 10\n</Location>\n")
     assert "Require user qa" not in after.partition("</IfDefine>")[2]
@@ -98,7 +98,7 @@ def test_contrary_names_on_the_command_line_never_meet(tmp_path: Path) -> None:
     conf = ("<IfDefine A>\n<Location /x>\nOrder deny,allow\nDeny from all\n</Location>\n</IfDefine>\n"
             "<IfDefine !A>\n<Location /x>\nOrder allow,deny\nAllow from all\n</Location>\n</IfDefine>\n")
     made = control(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
-    assert {unit.conditions for chain in made.chains for unit in chain.units} == {("A",), ("!A",)}
+    assert {literal.text for chain in made.chains for unit in chain.units for literal in unit.conditions} == {"with -D A", "without -D A"}
     assert max(len(chain.units) for chain in made.chains) == 1
 
 
@@ -134,3 +134,14 @@ def test_groups_that_2_2_never_asked_for_are_told(tmp_path: Path) -> None:
     (message, review), = said(tmp_path, conf)
     assert message.endswith("; Require group admins made no difference in 2.2")
     assert not review
+
+
+def test_lines_about_users_in_a_limit_are_never_written_twice(tmp_path: Path) -> None:
+    conf = f"<Location /svn>\n<LimitExcept GET PROPFIND>\n# over TLS\n{USER}Require valid-user\n</LimitExcept>\n</Location>\n"
+    assert text_after(tmp_path, conf) == conf
+
+
+def test_a_page_of_a_handler_is_for_addresses_whatever_files_below_it_would_ask(tmp_path: Path) -> None:
+    conf = (f"<Files secret.html>\n{USER}Require valid-user\n</Files>\n"
+            "<Location /server-status>\nSetHandler server-status\nOrder deny,allow\nDeny from all\nAllow from 10.0.0.1\n</Location>\n")
+    assert text_after(tmp_path, conf).endswith("<Location /server-status>\nSetHandler server-status\nRequire ip 10.0.0.1\n</Location>\n")

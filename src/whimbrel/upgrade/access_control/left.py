@@ -1,0 +1,141 @@
+"""Sections that stay as they are: those of 2.4 already, those that the text does not settle, and all that meet them in a request.
+
+The new text of a section is right only together with the text of the sections around it, so a section that cannot be edited keeps its neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from whimbrel.octets import text
+from whimbrel.syntax.tree import Node, Section
+from whimbrel.upgrade.access_control.chains import Chain
+from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_unclear
+from whimbrel.upgrade.access_control.sections import Unit, opened, relevant
+from whimbrel.upgrade.access_control.states import CONTROL, RECORD, says
+from whimbrel.upgrade.access_control.variants import crowded
+from whimbrel.upgrade.estate import Estate, SourceFile, Statement
+from whimbrel.upgrade.templates import TEMPLATE
+
+CARRIED: Final = ""
+"""The reason of a section that is of 2.4 already."""
+MANY: Final = f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
+SPLIT: Final = "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
+SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
+NEIGHBOUR: Final = "it meets a section that stays as it is"
+_BLOCK: Final = re.compile(r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$", re.MULTILINE)
+"""Marks of a template that read or leave out whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
+
+Left = dict[Unit, str]
+"""Each section that stays as it is, with the reason."""
+
+
+def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit], failed: Left) -> Left:
+    """The sections that no edit may change.
+
+    *failed* are those for which no text was found, with the reason; *like* has the section of another host that stands for each of some.
+    """
+    found: Left = {}
+    surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not is_ambiguous(unit)}
+    unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(estate, unit))}
+    reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
+    spreading = {unit for unit in reasons if not (unit.htaccess and _is_damaged(estate, unit.file))}
+    found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
+    found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
+    found.update(dict.fromkeys(_behind({unit for unit in units if unit.carried}, chains), CARRIED))
+    found.update(reasons)
+    for unit in units:
+        if unit.outer is not None and unit.outer in found and unit not in found:
+            found[unit] = NEIGHBOUR if found[unit.outer] else CARRIED
+    found.update({unit: found[first] for unit, first in like.items() if first in found})
+    return found
+
+
+def _neighbours(start: Iterable[Unit], chains: Sequence[Chain]) -> set[Unit]:
+    """*start* and all sections that meet one of the result."""
+    found = set(start)
+    before = -1
+    while found and len(found) != before:
+        before = len(found)
+        for chain in chains:
+            if not found.isdisjoint(chain.units):
+                found.update(chain.units)
+    return found
+
+
+def _behind(start: set[Unit], chains: Sequence[Chain]) -> set[Unit]:
+    """*start*, and the sections that are only ever merged behind one of the result: what decides there cannot be compared."""
+    found = set(start)
+    before = -1
+    while found and len(found) != before:
+        before = len(found)
+        free: set[Unit] = set()
+        bound: set[Unit] = set()
+        for chain in chains:
+            first = next((at for at, unit in enumerate(chain.units) if unit in found), len(chain.units))
+            free.update(chain.units[:first])
+            bound.update(chain.units[first:])
+        found |= bound - free
+    return found
+
+
+def _serves_both(unit: Unit) -> bool:
+    """Return True if the section has a branch for each version."""
+    return bool(unit.branch) and says(unit.told, CONTROL)
+
+
+def is_ambiguous(unit: Unit) -> bool:
+    """Return True if the section has lists of 2.2 beside a word of Require that 2.2 does not know, and no container of 2.4."""
+    return unit.carried and not unit.surely_carried and says(unit.told, RECORD | {"satisfy"})
+
+
+# what the text does not settle ----------------------------------------------------------------------
+def _unsettled(estate: Estate, unit: Unit) -> str:
+    if _is_damaged(estate, unit.file):
+        return "its file has sections that are not closed, or closed without being opened"
+    if _in_template(unit):
+        return "a template decides which of its lines are there"
+    if any(_holds_unclear(line, unit.statement) for line in unit.lines) or (unit.statement is not None and is_unclear(unit.statement, unit.server)):
+        return "a condition around its lines means something else to 2.4"
+    return ""
+
+
+def _holds_unclear(statement: Statement, outer: Statement | None) -> bool:
+    if is_unclear(statement, outer):
+        return True
+    return statement.is_section and any(_holds_unclear(child, statement) for child in opened(statement.children) if relevant(child))
+
+
+def _in_template(unit: Unit) -> bool:
+    """Return True if marks of a template stand in the section's body, or blocks of one anywhere in its file."""
+    data = unit.file.document.bytes
+    if _has_blocks(unit.file):
+        return True
+    if not unit.file.template:
+        return False
+    if unit.statement is None:
+        return any(TEMPLATE.search(line.args) for line in unit.lines)
+    node = unit.statement.node
+    assert isinstance(node, Section)
+    return TEMPLATE.search(text(data[node.body:node.end])) is not None
+
+
+@lru_cache(maxsize=64)
+def _has_blocks(file: SourceFile) -> bool:
+    return _BLOCK.search(text(file.document.bytes)) is not None
+
+
+def _is_damaged(estate: Estate, file: SourceFile) -> bool:
+    """Return True if httpd cannot tell where the sections of the file end."""
+    known = estate.memo.setdefault("damaged files", {})
+    assert isinstance(known, dict)
+    if file.path not in known:
+        known[file.path] = any(broken is file for broken, _ in estate.broken) or _has_open_section(file.document.children)
+    return bool(known[file.path])
+
+
+def _has_open_section(nodes: Iterable[Node]) -> bool:
+    return any(isinstance(node, Section) and (node.close is None or ">" not in node.args or _has_open_section(node.children)) for node in nodes)

@@ -1,0 +1,168 @@
+"""Sections under each combination of open conditions.
+
+A section whose text, or whose surroundings, depend on a condition is solved once for each combination of values: its *variants* are sections of
+their own with the lines that 2.2 reads then.  What the variants become is joined to one text again, with the conditions around what differs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from whimbrel.access.layers import Line
+from whimbrel.records import replace
+from whimbrel.upgrade.access_control.chains import Chain
+from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, Condition, Literal
+from whimbrel.upgrade.access_control.sections import Unit
+from whimbrel.upgrade.access_control.split import Form, Lines, Repeat
+
+Key = tuple[tuple[Condition, bool], ...]
+
+
+class Variants:
+    """The variants of all sections.
+
+    Attributes:
+        base: the section behind each variant; a section without conditions is its own variant.
+        of: the variants of each section by the values of its conditions.
+        units: all variants, in the order of their sections.
+        chains: the chains of variants.
+    """
+
+    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], split: Collection[Unit] = ()) -> None:
+        """*split*: the sections that may become something else for each combination of the conditions of sections around them."""
+        self._depends = _dependencies(units, chains, split)
+        self.base: dict[Unit, Unit] = {}
+        self.of: dict[Unit, dict[Key, Unit]] = {}
+        self.units: list[Unit] = []
+        for unit in units:
+            for key in _keys(self._depends[unit]):
+                if all(literal.holds(dict(key)) for literal in unit.conditions):
+                    self.units.append(self._variant(unit, key))
+        self.chains = _distinct(chain for one in chains for chain in self._chains(one))
+
+    def is_plain(self, unit: Unit) -> bool:
+        """Return True if the section depends on no condition."""
+        return not self._depends[unit]
+
+    def conditions(self, unit: Unit) -> tuple[Condition, ...]:
+        """The conditions that the section depends on, those of its own text first."""
+        return tuple(dict.fromkeys([*unit.choices, *self._depends[unit]]))
+
+    def _variant(self, unit: Unit, key: Key) -> Unit:
+        known = self.of.setdefault(unit, {})
+        if key not in known:
+            if not key:
+                known[key] = unit
+            else:
+                outer = unit.outer if unit.outer is None else self._variant(unit.outer, self._restricted(unit.outer, dict(key)))
+                known[key] = replace(unit, outer=outer, _told=unit.told_under(dict(key)))
+            self.base[known[key]] = unit
+        return known[key]
+
+    def _restricted(self, unit: Unit, values: dict[Condition, bool]) -> Key:
+        return tuple((condition, values[condition]) for condition in self._depends[unit])
+
+    def _chains(self, chain: Chain) -> Iterator[Chain]:
+        """The chain for each combination of the conditions that its sections depend on."""
+        conditions = list(dict.fromkeys(condition for unit in chain.units for condition in self._depends[unit]))
+        if not conditions:
+            yield chain
+            return
+        for key in _keys(conditions):
+            values = dict(key)
+            units = {unit: self._variant(unit, self._restricted(unit, values)) for unit in chain.units
+                     if all(literal.holds(values) for literal in unit.conditions)}
+            overrides = tuple((self._variant(unit, self._restricted(unit, values)), override) for unit, override in chain.overrides)
+            speaking = tuple(variant for variant in units.values() if variant.told)
+            if speaking:
+                yield Chain(speaking, chain.url, chain.path, chain.sure, overrides, _given(values))
+
+    # back -------------------------------------------------------------------------------------------
+    def joined(self, unit: Unit, form_of: Callable[[Unit], Form]) -> Form:
+        """One form for the section: what its variants become, with conditions around what differs."""
+        forms = [(dict(key), form_of(variant)) for key, variant in self.of[unit].items()]
+        conditions = self.conditions(unit)
+        control = _tree(conditions, [(values, form.control) for values, form in forms])
+        holders = dict.fromkeys((self.base[repeat.holder], repeat.prefix) for _, form in forms for repeat in form.repeats)
+        repeats = []
+        for holder, prefix in holders:
+            table = [(values, _control_at(self.base, form, holder, prefix)) for values, form in forms]
+            repeats.append(Repeat(holder, _tree(conditions, table), prefix))
+        return Form(control, tuple(repeats))
+
+
+def _distinct(chains: Iterable[Chain]) -> list[Chain]:
+    """One chain for each sequence of sections, sure ones first."""
+    best: dict[tuple[object, object], Chain] = {}
+    for chain in chains:
+        known = best.get((chain.units, chain.overrides))
+        if known is None or (chain.sure and not known.sure):
+            best[chain.units, chain.overrides] = chain
+    return sorted(best.values(), key=lambda chain: not chain.sure)
+
+
+def _control_at(base: dict[Unit, Unit], form: Form, holder: Unit, prefix: str) -> Lines:
+    return next((repeat.control for repeat in form.repeats if base[repeat.holder] is holder and repeat.prefix == prefix), ())
+
+
+def _given(values: dict[Condition, bool]) -> str:
+    return ", ".join(literal.text for literal in itertools.starmap(Literal, values.items()))
+
+
+def _keys(conditions: Iterable[Condition]) -> list[Key]:
+    names = tuple(conditions)
+    return [tuple(zip(names, values, strict=True)) for values in itertools.product((True, False), repeat=len(names))]
+
+
+def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition, bool], Lines]]) -> Lines:
+    """The lines of all rows of *table*, each read under its values alone."""
+    if not table or all(lines == table[0][1] for _, lines in table):
+        return table[0][1] if table else ()
+    first, rest = conditions[0], conditions[1:]
+    found: list[Line] = []
+    sides = {value: _tree(rest, [row for row in table if row[0].get(first, value) is value]) for value in (True, False)}
+    if sides[True] == sides[False]:
+        return sides[True]
+    for value, lines in sides.items():
+        if lines:
+            found.append(Literal(first, value).around(lines))
+    return tuple(found)
+
+
+def own_conditions(units: Iterable[Unit]) -> dict[Unit, dict[Condition, None]]:
+    """The conditions that decide whether a section is read, and which of its lines."""
+    own = {unit: dict.fromkeys([*(literal.condition for literal in unit.conditions), *unit.choices]) for unit in units}
+    for unit in own:
+        for outer in _outer(unit):
+            if unit.htaccess:
+                own[outer].update(own[unit])  # a line that is refused refuses the whole file
+    return own
+
+
+def crowded(units: Iterable[Unit], chains: Iterable[Chain]) -> frozenset[Unit]:
+    """The sections of chains that depend on more conditions than `MAX_CONDITIONS`."""
+    own = own_conditions(units)
+    return frozenset(unit for chain in chains if len({one for unit in chain.units for one in own[unit]}) > MAX_CONDITIONS for unit in chain.units)
+
+
+def _outer(unit: Unit) -> Iterator[Unit]:
+    outer = unit.outer
+    while outer is not None:
+        yield outer
+        outer = outer.outer
+
+
+def _dependencies(units: Sequence[Unit], chains: Sequence[Chain], split: Collection[Unit]) -> dict[Unit, tuple[Condition, ...]]:
+    own = own_conditions(units)
+    found = {unit: dict(conditions) for unit, conditions in own.items()}
+    for unit in units:
+        for outer in _outer(unit):
+            found[unit].update(own[outer])
+    for chain in chains:
+        so_far: dict[Condition, None] = {}
+        for unit in chain.units:
+            so_far.update(own[unit])
+            if unit in split and len(so_far.keys() | found[unit].keys()) <= MAX_CONDITIONS:
+                found[unit].update(so_far)
+    return {unit: tuple(conditions) for unit, conditions in found.items()}
