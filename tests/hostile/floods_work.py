@@ -16,9 +16,9 @@ from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 
 ENTRIES = 20_000
-MAX_FACTOR = 10.0    # of apache2's p99 beside the same load
-MAX_LISTING = 2.0    # of the server's own p99 without load, beside listings
-NOISE = 0.002        # seconds that a wait may always take: what the scheduler of a busy machine adds
+MAX_FACTOR = 10.0  # of apache2's p99 beside the same load
+MAX_LISTING = 2.0  # of the server's own p99 without load, beside listings
+NOISE = 0.002  # seconds that a wait may always take: what the scheduler of a busy machine adds
 BCRYPT = "$2y$05$5J8ZBwsPeCVKRyF0D3hI9O9L0pu5c8L8m3dVdU2yPqYbO8NnUOu2S"
 CONF = """
 Timeout 30
@@ -78,7 +78,9 @@ class Flood:
 
 
 FLOODS = (
-    Flood("listing", lambda c: f"/list/?C={c.choice('NMSD')};O={c.choice('AD')};P=*{c.randrange(10)}* HTTP/1.1"),
+    Flood(
+        "listing", lambda c: f"/list/?C={c.choice('NMSD')};O={c.choice('AD')};P=*{c.randrange(10)}* HTTP/1.1"
+    ),
     Flood("listing of all", lambda c: f"/list/?C={c.choice('NMSD')}&x={c.random()} HTTP/1.1", 2),
     Flood("MultiViews", lambda c: f"/views/file{c.randrange(ENTRIES)} HTTP/1.1"),
     Flood("MultiViews in vain", lambda c: f"/views/{c.random()} HTTP/1.1"),
@@ -119,7 +121,9 @@ class Attack:
     def __init__(self, server: Server, flood: Flood, seed: int) -> None:
         context = multiprocessing.get_context("fork")
         self._responses = context.Value("l", 0)
-        self._process = context.Process(target=_attack, args=(server, flood, seed, self._responses), daemon=True)
+        self._process = context.Process(
+            target=_attack, args=(server, flood, seed, self._responses), daemon=True
+        )
 
     @property
     def responses(self) -> int:
@@ -136,7 +140,9 @@ class Attack:
         self._process.join(10)
 
 
-def latencies(program: Program, floods: tuple[Flood, ...], seconds: float, seed: int) -> tuple[dict[str, float], dict[str, int]]:
+def latencies(
+    program: Program, floods: tuple[Flood, ...], seconds: float, seed: int
+) -> tuple[dict[str, float], dict[str, int]]:
     """p99 of an honest client beside each flood, in seconds, "" being no flood; and how many responses each flood got."""
     p99, responses = {}, {}
     with Server(program, Site(CONF, _documents(), processes=2)) as server:
@@ -163,7 +169,10 @@ def compare(floods: tuple[Flood, ...], seconds: float, seed: int) -> Result:
     ours, our_count = latencies(WHIMBREL, floods, seconds, seed)
     for name in ("", *(flood.name for flood in floods)):
         shown = name or "no flood"
-        result.figures |= {f"{shown} ms": round(ours[name] * 1000, 2), f"{shown} apache2 ms": round(theirs[name] * 1000, 2)}
+        result.figures |= {
+            f"{shown} ms": round(ours[name] * 1000, 2),
+            f"{shown} apache2 ms": round(theirs[name] * 1000, 2),
+        }
         if name:
             result.figures[f"{shown} responses"] = f"{our_count[name]} to {their_count[name]}"
         limit = max(theirs[name] * MAX_FACTOR, NOISE)
@@ -179,4 +188,12 @@ def run(budget: Budget) -> Result:
     return compare(FLOODS, min(5.0, budget.seconds / len(FLOODS) / 2.5), budget.seed)
 
 
-MEASURES = (Measure("floods-work", "Requests that mean long work delay others at most ten times as much as with apache2.", run, 1, 150),)
+MEASURES = (
+    Measure(
+        "floods-work",
+        "Requests that mean long work delay others at most ten times as much as with apache2.",
+        run,
+        1,
+        150,
+    ),
+)

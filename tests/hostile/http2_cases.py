@@ -39,7 +39,10 @@ from tests.hostile.server import Program, Server, Site
 
 ECHO = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 SLOW = b"#!/bin/sh\nsleep 1\necho Content-Type: text/plain\necho\necho\n"
-SITE: Final = Site("Protocols h2c http/1.1\nTimeout 3\n", {"index.html": b"front\n", "a.txt": b"plain a\n", "echo.cgi": ECHO, "slow.cgi": SLOW})
+SITE: Final = Site(
+    "Protocols h2c http/1.1\nTimeout 3\n",
+    {"index.html": b"front\n", "a.txt": b"plain a\n", "echo.cgi": ECHO, "slow.cgi": SLOW},
+)
 
 GET, POST = request(), request(1, method="POST", path="/echo.cgi", end=False)
 RST_CANCEL = frame(RST_STREAM, 0, 1, b"\0\0\0\x08")
@@ -65,18 +68,25 @@ CASES: Final[dict[str, tuple[bytes, ...]]] = {
     # 4.3: HPACK
     "4.3 index 0": (frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x80"),),
     "4.3 index beyond the tables": (frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x82\xff\xff\x03"),),
-    "4.3 integer too long": (frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\xff\xff\xff\xff\xff\xff\xff\xff\x01"),),
+    "4.3 integer too long": (
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+    ),
     "4.3 string cut": (frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\0\x05ab"),),
     "4.3 Huffman padding": (frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\0\x01a\x81\x00"),),
     "4.3 Huffman EOS": (frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\0\x01a\x84\xff\xff\xff\xff"),),
-    "4.3 table size beyond the setting": (frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x3f\xe2\x1f" + block()),),
+    "4.3 table size beyond the setting": (
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x3f\xe2\x1f" + block()),
+    ),
     "4.3 table size behind a field": (frame(HEADERS, END_HEADERS | END_STREAM, 1, block() + b"\x20"),),
     "4.3 bad trailers": (POST, frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x80")),
     "4.3 bad block on a closed stream": (GET, frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x80")),
     "4.3 frame inside a block": (frame(HEADERS, END_STREAM, 1, block()), frame(PING, 0, 0, b"abcdefgh")),
     "4.3 unknown frame inside a block": (frame(HEADERS, END_STREAM, 1, block()), frame(0xEE, 0, 1, b"")),
-    "4.3 block in pieces": (frame(HEADERS, END_STREAM, 1, block()[:9]), frame(CONTINUATION, 0, 1, block()[9:20]),
-                            frame(CONTINUATION, END_HEADERS, 1, block()[20:])),
+    "4.3 block in pieces": (
+        frame(HEADERS, END_STREAM, 1, block()[:9]),
+        frame(CONTINUATION, 0, 1, block()[9:20]),
+        frame(CONTINUATION, END_HEADERS, 1, block()[20:]),
+    ),
     # 5.1: states of streams
     "5.1 DATA idle": (frame(DATA, END_STREAM, 1, b"x"),),
     "5.1 RST_STREAM idle": (RST_CANCEL,),
@@ -97,7 +107,9 @@ CASES: Final[dict[str, tuple[bytes, ...]]] = {
     "5.1.1 number that decreases": (request(5), request(3)),
     "5.1.1 HEADERS on stream 0": (request(0),),
     "5.1.2 101 streams": (b"".join([request(n, path="/slow.cgi") for n in range(1, 203, 2)]),),
-    "5.3 HEADERS that depend on themselves": (frame(HEADERS, END_HEADERS | END_STREAM | WITH_PRIORITY, 1, b"\0\0\0\1\x10" + block()),),
+    "5.3 HEADERS that depend on themselves": (
+        frame(HEADERS, END_HEADERS | END_STREAM | WITH_PRIORITY, 1, b"\0\0\0\1\x10" + block()),
+    ),
     "5.3 PRIORITY that depends on itself": (frame(PRIORITY, 0, 1, b"\0\0\0\1\x10"), GET),
     # 6: frames
     "6.1 DATA on stream 0": (POST, frame(DATA, 0, 0, b"x")),
@@ -136,19 +148,46 @@ CASES: Final[dict[str, tuple[bytes, ...]]] = {
     "6.9 WINDOW_UPDATE of 3 bytes": (frame(WINDOW_UPDATE, 0, 0, b"\0\0\1"),),
     "6.9.1 window of the connection too large": (window(0, MAX_WINDOW), window(0, MAX_WINDOW)),
     "6.9.1 window of a stream too large": (POST, window(1, MAX_WINDOW), window(1, MAX_WINDOW)),
-    "6.9.2 settings make a window too large": (POST, window(1, MAX_WINDOW - 65535), settings((4, 65536)), request(3)),
-    "6.9.1 more DATA than the window": (request(1, path="/slow.cgi", method="POST", end=False), frame(DATA, 0, 1, b"x" * 16384) * 40),
+    "6.9.2 settings make a window too large": (
+        POST,
+        window(1, MAX_WINDOW - 65535),
+        settings((4, 65536)),
+        request(3),
+    ),
+    "6.9.1 more DATA than the window": (
+        request(1, path="/slow.cgi", method="POST", end=False),
+        frame(DATA, 0, 1, b"x" * 16384) * 40,
+    ),
     "6.10 CONTINUATION after a whole block": (POST, frame(CONTINUATION, END_HEADERS, 1, b"")),
-    "6.10 CONTINUATION of another stream": (frame(HEADERS, END_STREAM, 1, block()), frame(CONTINUATION, END_HEADERS, 3, b"")),
-    "6.10 CONTINUATION on stream 0": (frame(HEADERS, END_STREAM, 1, block()), frame(CONTINUATION, END_HEADERS, 0, b"")),
-    "6.10 100 CONTINUATION": (frame(HEADERS, END_STREAM, 1, block()), frame(CONTINUATION, 0, 1, b"") * 100,
-                              frame(CONTINUATION, END_HEADERS, 1, b"")),
-    "6.10 block of 100 kB": (frame(HEADERS, END_STREAM, 1, block()), frame(CONTINUATION, 0, 1, literal(("x", "y" * 16000))) * 6,
-                             frame(CONTINUATION, END_HEADERS, 1, b"")),
+    "6.10 CONTINUATION of another stream": (
+        frame(HEADERS, END_STREAM, 1, block()),
+        frame(CONTINUATION, END_HEADERS, 3, b""),
+    ),
+    "6.10 CONTINUATION on stream 0": (
+        frame(HEADERS, END_STREAM, 1, block()),
+        frame(CONTINUATION, END_HEADERS, 0, b""),
+    ),
+    "6.10 100 CONTINUATION": (
+        frame(HEADERS, END_STREAM, 1, block()),
+        frame(CONTINUATION, 0, 1, b"") * 100,
+        frame(CONTINUATION, END_HEADERS, 1, b""),
+    ),
+    "6.10 block of 100 kB": (
+        frame(HEADERS, END_STREAM, 1, block()),
+        frame(CONTINUATION, 0, 1, literal(("x", "y" * 16000))) * 6,
+        frame(CONTINUATION, END_HEADERS, 1, b""),
+    ),
     # 8.1, 8.2: messages
     "8.1 trailers that do not end the stream": (POST, frame(HEADERS, END_HEADERS, 1, literal(("x", "y")))),
-    "8.1 trailers": (POST, frame(DATA, 0, 1, b"abc"), frame(HEADERS, END_HEADERS | END_STREAM, 1, literal(("x", "y")))),
-    "8.1 trailers with a pseudo-header field": (POST, frame(HEADERS, END_HEADERS | END_STREAM, 1, literal((":path", "/")))),
+    "8.1 trailers": (
+        POST,
+        frame(DATA, 0, 1, b"abc"),
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, literal(("x", "y"))),
+    ),
+    "8.1 trailers with a pseudo-header field": (
+        POST,
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, literal((":path", "/"))),
+    ),
     "8.1.1 Content-Length too small": (_post(2), frame(DATA, END_STREAM, 1, b"abc")),
     "8.1.1 Content-Length too large": (_post(9), frame(DATA, END_STREAM, 1, b"abc")),
     "8.1.1 Content-Length without a body": (request(1, ("content-length", "9"), method="POST"),),
@@ -159,9 +198,19 @@ CASES: Final[dict[str, tuple[bytes, ...]]] = {
     "8.2.1 colon in a name": (_head(*PSEUDO, ("x:", "a")),),
     "8.2.1 empty name": (_head(*PSEUDO, ("", "a")),),
     "8.2.1 blanks around a value": (_head(*PSEUDO, ("x", " a ")),),
-    **{f"8.2.2 {name}": (_head(*PSEUDO, (name, value)),) for name, value in (
-        ("connection", "keep-alive"), ("keep-alive", "3"), ("proxy-connection", "close"), ("transfer-encoding", "chunked"), ("upgrade", "h2c"),
-        ("te", "gzip"), ("te", "trailers"), ("http2-settings", "AAMAAABk"))},
+    **{
+        f"8.2.2 {name}": (_head(*PSEUDO, (name, value)),)
+        for name, value in (
+            ("connection", "keep-alive"),
+            ("keep-alive", "3"),
+            ("proxy-connection", "close"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+            ("te", "gzip"),
+            ("te", "trailers"),
+            ("http2-settings", "AAMAAABk"),
+        )
+    },
     "8.3 unknown pseudo-header field": (_head(*PSEUDO, (":x", "1")),),
     "8.3 pseudo-header field of a response": (_head(*PSEUDO, (":status", "200")),),
     "8.3 pseudo-header field after a field": (_head(PSEUDO[0], ("x", "y"), *PSEUDO[1:]),),
@@ -190,13 +239,27 @@ BEGINNINGS: Final[dict[str, bytes]] = {
 
 def recorded() -> dict[str, tuple[str, str]]:
     """The verdict of 2.4.71 and ours, by case."""
-    rows = [line.split("\t") for line in Path(__file__).with_name("http2_answers.tsv").read_text().splitlines() if not line.startswith("#")]
+    rows = [
+        line.split("\t")
+        for line in Path(__file__).with_name("http2_answers.tsv").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     return {row[0]: (row[1], row[2] if len(row) > 2 else row[1]) for row in rows}
 
 
 def verdicts(program: Program) -> tuple[dict[str, str], str]:
     """What a server makes of all cases, and what it logged."""
     with Server(program, SITE) as server, ThreadPoolExecutor(6) as pool:
-        cases = dict(zip(CASES, pool.map(lambda pieces: exchange(server, *pieces).verdict, CASES.values()), strict=True))
-        begun = dict(zip(BEGINNINGS, pool.map(lambda begin: exchange(server, begin=begin).verdict, BEGINNINGS.values()), strict=True))
+        cases = dict(
+            zip(
+                CASES, pool.map(lambda pieces: exchange(server, *pieces).verdict, CASES.values()), strict=True
+            )
+        )
+        begun = dict(
+            zip(
+                BEGINNINGS,
+                pool.map(lambda begin: exchange(server, begin=begin).verdict, BEGINNINGS.values()),
+                strict=True,
+            )
+        )
         return cases | begun, server.output

@@ -10,7 +10,7 @@ from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import WHIMBREL, Server, Site
 
 MAX_GROWTH = 50.0  # MB that one worker may need beyond what it has when it begins
-PATIENCE = 30.0    # seconds after the last response within which every program has ended
+PATIENCE = 30.0  # seconds after the last response within which every program has ended
 
 # Writes *head*, then pieces of *body* for so many seconds or bytes as the server waits for; %d are the two limits.
 _FLOOD = """#!/usr/bin/python3
@@ -27,10 +27,14 @@ except OSError:
 """
 
 
-def flood(seconds: float, size: int, head: bytes, piece: bytes = b"x", handle: int = 1, last: str = "") -> bytes:
+def flood(
+    seconds: float, size: int, head: bytes, piece: bytes = b"x", handle: int = 1, last: str = ""
+) -> bytes:
     """A program that writes *head*, and *piece* again and again to *handle*, until *seconds* have passed or *size* bytes are out."""
     first = 1 if head else handle
-    return _FLOOD.format(seconds=seconds, size=size, head=head, piece=piece, handle=handle, first=first, last=last).encode()
+    return _FLOOD.format(
+        seconds=seconds, size=size, head=head, piece=piece, handle=handle, first=first, last=last
+    ).encode()
 
 
 @dataclass(frozen=True)
@@ -84,14 +88,26 @@ def documents(seconds: float, size: int) -> dict[str, bytes]:
     kind = b"Content-Type: text/html\n\n"
     return {
         "a.txt": b"plain a\n",
-        "flood.cgi": flood(seconds, size, kind), "top.html.cgi": b"", "nph-flood.cgi": flood(seconds, size, b"HTTP/1.0 200 OK\r\n\r\n"),
-        "etag.cgi": flood(seconds, size, b'ETag: "x"\n' + kind), "line.cgi": flood(seconds, size, b""),
-        "malformed.cgi": flood(seconds, size, b"no colon\n", b"line\n"), "fields.cgi": flood(seconds, size, b"", b"X-Name: value\n"),
-        "location.cgi": flood(seconds, size, b"Location: /a.txt\n\n"), "errors.cgi": flood(
-            min(seconds, 3), size, b"", b"a line of complaint\n", 2, 'os.write(1, b"Content-Type: text/plain\\n\\nend")'),
+        "flood.cgi": flood(seconds, size, kind),
+        "top.html.cgi": b"",
+        "nph-flood.cgi": flood(seconds, size, b"HTTP/1.0 200 OK\r\n\r\n"),
+        "etag.cgi": flood(seconds, size, b'ETag: "x"\n' + kind),
+        "line.cgi": flood(seconds, size, b""),
+        "malformed.cgi": flood(seconds, size, b"no colon\n", b"line\n"),
+        "fields.cgi": flood(seconds, size, b"", b"X-Name: value\n"),
+        "location.cgi": flood(seconds, size, b"Location: /a.txt\n\n"),
+        "errors.cgi": flood(
+            min(seconds, 3),
+            size,
+            b"",
+            b"a line of complaint\n",
+            2,
+            'os.write(1, b"Content-Type: text/plain\\n\\nend")',
+        ),
         "virtual.shtml": b'a<!--#include virtual="/flood.cgi" -->b<!--#include virtual="/a.txt" -->',
         "cmd.shtml": b'a<!--#exec cmd="./flood.cgi" -->b',
-        "parsed/flood.cgi": flood(seconds, size, kind), "parsed/element.cgi": flood(seconds, size, kind + b"<!--#echo ", b'a="b" '),
+        "parsed/flood.cgi": flood(seconds, size, kind),
+        "parsed/element.cgi": flood(seconds, size, kind + b"<!--#echo ", b'a="b" '),
         "list/x.txt": b"x\n",
     }
 
@@ -112,7 +128,9 @@ def _children(pid: int) -> list[str]:
 def _left_over(server: Server, seconds: float) -> list[str]:
     """The processes that the workers still have after *seconds*."""
     end = time.monotonic() + seconds
-    while (left := [child for worker in server.workers() for child in _children(worker)]) and time.monotonic() < end:
+    while (
+        left := [child for worker in server.workers() for child in _children(worker)]
+    ) and time.monotonic() < end:
         time.sleep(0.1)
     return left
 
@@ -121,7 +139,9 @@ def _throw(server: Server, bomb: Bomb, seconds: float, result: Result) -> int:
     """Send the request and read for *seconds*; the number of bytes that came."""
     end, count = time.monotonic() + seconds, 0
     with server.connect(seconds) as wire:
-        wire.sendall(f"{bomb.method} {bomb.target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{bomb.fields}\r\n".encode())
+        wire.sendall(
+            f"{bomb.method} {bomb.target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{bomb.fields}\r\n".encode()
+        )
         try:
             while time.monotonic() < end and (data := wire.recv(1 << 20)):
                 count += len(data)
@@ -155,7 +175,9 @@ def measure(seconds: float, size: int, timeout: int) -> Result:
         if server.workers() != workers:
             result.failures.append("a worker has been replaced")
         if "Traceback" in server.output:
-            result.failures.append("a traceback in the log: " + server.output[server.output.find("Traceback"):][:2000])
+            result.failures.append(
+                "a traceback in the log: " + server.output[server.output.find("Traceback") :][:2000]
+            )
     return result
 
 
@@ -164,4 +186,12 @@ def run(budget: Budget) -> Result:
     return measure(min(2.0, budget.seconds / len(BOMBS) / 2), budget.cases << 20, 2)
 
 
-MEASURES = (Measure("memory-cgi", "A program that writes without end costs no worker more than 50 MB, and leaves no process.", run, 4096, 240),)
+MEASURES = (
+    Measure(
+        "memory-cgi",
+        "A program that writes without end costs no worker more than 50 MB, and leaves no process.",
+        run,
+        4096,
+        240,
+    ),
+)

@@ -11,10 +11,56 @@ from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import WHIMBREL, Server, Site
 
 SEEDS = tuple(text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values())
-ALPHABET = (b"\0", b"\r\n", b"\n", b"\r", b"\r\n\r\n", b" ", b"\t", b":", b",", b";", b"=", b"%", b"%00", b"?", b"/", b"..", b"\x7f", b"\x80", b"\xb2",
-            b"\xff", b"9" * 5000, b"0", b"-1", b"0x", b"chunked", b"Host: ", b"Range: bytes=", b"If-None-Match: ", b"Content-Length: ",
-            b"Transfer-Encoding: ", b"Expect: 100-continue\r\n", b"Connection: close\r\n", b"Upgrade: h2c\r\n", b"HTTP/1.1", b"HTTP/1.0", b"GET ",
-            b"HEAD ", b"POST ", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\"", b"\\", b"<", b"*", b"@", b"[::", b"&", b"#", b"q=0.\xb2")
+ALPHABET = (
+    b"\0",
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b"\r\n\r\n",
+    b" ",
+    b"\t",
+    b":",
+    b",",
+    b";",
+    b"=",
+    b"%",
+    b"%00",
+    b"?",
+    b"/",
+    b"..",
+    b"\x7f",
+    b"\x80",
+    b"\xb2",
+    b"\xff",
+    b"9" * 5000,
+    b"0",
+    b"-1",
+    b"0x",
+    b"chunked",
+    b"Host: ",
+    b"Range: bytes=",
+    b"If-None-Match: ",
+    b"Content-Length: ",
+    b"Transfer-Encoding: ",
+    b"Expect: 100-continue\r\n",
+    b"Connection: close\r\n",
+    b"Upgrade: h2c\r\n",
+    b"HTTP/1.1",
+    b"HTTP/1.0",
+    b"GET ",
+    b"HEAD ",
+    b"POST ",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b'"',
+    b"\\",
+    b"<",
+    b"*",
+    b"@",
+    b"[::",
+    b"&",
+    b"#",
+    b"q=0.\xb2",
+)
 AT_ONE_TIME = 24  # connections
 
 
@@ -31,7 +77,7 @@ def mutate(data: bytes, choice: random.Random) -> bytes:
         elif kind == 2:
             data = data[:end] + data[at:end] * choice.choice((1, 2, 30)) + data[end:]
         elif kind == 3:
-            data = data[:at] + bytes([choice.randrange(256)]) + data[at + 1:]
+            data = data[:at] + bytes([choice.randrange(256)]) + data[at + 1 :]
         elif kind == 4:
             data = data[:at] + choice.choice(ALPHABET) + data[end:]
         else:
@@ -67,23 +113,40 @@ def run(budget: Budget) -> Result:
     """Send mutated requests in groups; each must be answered or closed."""
     result, sent = Result(), 0
     conf = "HttpProtocolOptions Unsafe\nTimeout 5\nKeepAliveTimeout 1\nProtocols h2c http/1.1\nRewriteEngine on\nRewriteRule ^/r/(.*) /a.txt?$1\n"
-    documents = {"index.html": b"front\n", "a.txt": b"plain a\n", "page.shtml": b"x\n", "e.cgi": b"#!/bin/sh\necho Content-Type: text/plain\necho\nwc -c\n"}
+    documents = {
+        "index.html": b"front\n",
+        "a.txt": b"plain a\n",
+        "page.shtml": b"x\n",
+        "e.cgi": b"#!/bin/sh\necho Content-Type: text/plain\necho\nwc -c\n",
+    }
     with Server(WHIMBREL, Site(conf, documents)) as server:
         workers = set(server.workers())
         while sent < budget.cases and not budget.is_spent:
             group = [mutate(budget.random.choice(SEEDS), budget.random) for _ in range(AT_ONE_TIME)]
             wires = [_send(server, data) for data in group]
             sent += len(group)
-            result.failures += [f"not closed within 20 s: {data!r}" for data, wire in zip(group, wires, strict=True) if not _closes(wire)]
+            result.failures += [
+                f"not closed within 20 s: {data!r}"
+                for data, wire in zip(group, wires, strict=True)
+                if not _closes(wire)
+            ]
         time.sleep(0.3)
         output = server.output
         if "Traceback" in output or "Error:" in output:
             at = output.find("Traceback")
-            result.failures.append(f"a traceback or an exception in the log: {output[max(at, 0):][:3000]}")
+            result.failures.append(f"a traceback or an exception in the log: {output[max(at, 0) :][:3000]}")
         if set(server.workers()) != workers:
             result.failures.append("a worker has been replaced")
-        result.figures = {"requests": sent, "access lines": len(server.access), "peak MB": round(server.peak_memory(), 1)}
+        result.figures = {
+            "requests": sent,
+            "access lines": len(server.access),
+            "peak MB": round(server.peak_memory(), 1),
+        }
     return result
 
 
-MEASURES = (Measure("mutated-requests", "No mutated request ends in a traceback or without an answer.", run, 200_000, 1200),)
+MEASURES = (
+    Measure(
+        "mutated-requests", "No mutated request ends in a traceback or without an answer.", run, 200_000, 1200
+    ),
+)

@@ -11,8 +11,28 @@ from whimbrel.regex import RegexError, compile_regex
 
 SLOWEST = 50.0  # times the search of PCRE's interpreter, which is what httpd runs
 GRACE = 0.05  # seconds that any search may take on a busy machine
-ATOMS = ("a", "b", ".", "[ab]", "[^a]", r"\w", r"\d", "A", "aa", "ab", r"\.", "/", "[^/]", "x", "[a-z]",
-    r"\s", "(?:a|b)", "(?:a|aa)", "(a)", "(a|ab)")
+ATOMS = (
+    "a",
+    "b",
+    ".",
+    "[ab]",
+    "[^a]",
+    r"\w",
+    r"\d",
+    "A",
+    "aa",
+    "ab",
+    r"\.",
+    "/",
+    "[^/]",
+    "x",
+    "[a-z]",
+    r"\s",
+    "(?:a|b)",
+    "(?:a|aa)",
+    "(a)",
+    "(a|ab)",
+)
 QUANTIFIERS = ("", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,9}", "{2,}", "*+", "{0,30}")
 UNITS = ("a", "ab", "aa", "b", "/", "a/", "aaA", "1", "a1", " ", "\n", "A", "\xe9", "x.")
 SIZES = (0, 1, 5, 20, 30, 60, 250, 1000, 8000)
@@ -20,6 +40,7 @@ SIZES = (0, 1, 5, 20, 30, 60, 250, 1000, 8000)
 
 def pattern(chance: random.Random, depth: int = 3) -> str:
     """A pattern of nested groups, alternatives, quantifiers, back references and assertions."""
+
     def item(left: int) -> str:
         kind = chance.randrange(12)
         if kind < 5 or not left:
@@ -35,8 +56,10 @@ def pattern(chance: random.Random, depth: int = 3) -> str:
         return atom + chance.choice(QUANTIFIERS)
 
     def alternatives(left: int) -> str:
-        return "|".join("".join(item(left) for _ in range(chance.randint(1,
-        3))) for _ in range(chance.choice((1, 1, 1, 2, 3))))
+        return "|".join(
+            "".join(item(left) for _ in range(chance.randint(1, 3)))
+            for _ in range(chance.choice((1, 1, 1, 2, 3)))
+        )
 
     return chance.choice(("", "^")) + alternatives(depth) + chance.choice(("", "", "$", "!"))
 
@@ -58,8 +81,9 @@ class _Limit:
     def __init__(self, text: str, ignore_case: bool) -> None:
         import pcre2
 
-        self._compiled = pcre2.compile(text.encode("latin-1"),
-        pcre2.DOTALL | (pcre2.IGNORECASE if ignore_case else 0), jit=False)
+        self._compiled = pcre2.compile(
+            text.encode("latin-1"), pcre2.DOTALL | (pcre2.IGNORECASE if ignore_case else 0), jit=False
+        )
         self._gives_up = pcre2.LibraryError
 
     def search(self, text: str) -> tuple[Any, float, bool]:
@@ -102,11 +126,16 @@ def run(budget: Budget) -> Result:
             where = f"{text!r}{' i' if ignore_case else ''} on {given[:30]!r} ({len(given)})"
             if taken > GRACE and ratio > SLOWEST:
                 result.failures.append(f"{taken:.3f} s, PCRE {limited:.4f} s: {where}")
-            if ended and got != (None if wanted is None else (wanted.start(), wanted.end(),
-                _texts(wanted.groups()))):
+            if ended and got != (
+                None if wanted is None else (wanted.start(), wanted.end(), _texts(wanted.groups()))
+            ):
                 result.failures.append(f"{got!r:.100}, PCRE {wanted!r:.100}: {where}")
-    result.figures = {"searches": searches, "patterns refused": skipped, "PCRE gave up": gave_up,
-    "slowest, times PCRE": slowest}
+    result.figures = {
+        "searches": searches,
+        "patterns refused": skipped,
+        "PCRE gave up": gave_up,
+        "slowest, times PCRE": slowest,
+    }
     return result
 
 
@@ -114,6 +143,12 @@ def _texts(groups: tuple[bytes | None, ...]) -> tuple[str | None, ...]:
     return tuple(None if group is None else group.decode("latin-1") for group in groups)
 
 
-MEASURES = (Measure("regexes",
-    "No search takes 50 times as long as PCRE under its limit, and where PCRE comes to an end the results are equal.", run,
-                    cases=40_000, seconds=300.0),)
+MEASURES = (
+    Measure(
+        "regexes",
+        "No search takes 50 times as long as PCRE under its limit, and where PCRE comes to an end the results are equal.",
+        run,
+        cases=40_000,
+        seconds=300.0,
+    ),
+)

@@ -16,15 +16,21 @@ from tests.hostile.measure import Budget, Measure, Result
 
 def measures() -> dict[str, Measure]:
     """All measures of this package by name."""
-    modules = [importlib.import_module(f"tests.hostile.{m.name}") for m in pkgutil.iter_modules(tests.hostile.__path__)
-               if m.name != "run" and not m.name.startswith("test_")]
+    modules = [
+        importlib.import_module(f"tests.hostile.{m.name}")
+        for m in pkgutil.iter_modules(tests.hostile.__path__)
+        if m.name != "run" and not m.name.startswith("test_")
+    ]
     return {measure.name: measure for module in modules for measure in getattr(module, "MEASURES", ())}
 
 
 def report(measure: Measure, result: Result, seconds: float) -> None:
     """Print what one measure found."""
     verdict = f"skipped: {result.skipped}" if result.skipped else "broken" if result.failures else "kept"
-    figures = ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in result.figures.items())
+    figures = ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in result.figures.items()
+    )
     print(f"{measure.name:24} {verdict:8} {seconds:6.1f} s  {figures}", flush=True)
     for line in result.failures[:20]:
         print(f"    {line[:400]}", flush=True)
@@ -37,7 +43,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile.run", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="run these measures only (default: all)")
     parser.add_argument("--list", action="store_true", help="list the measures with their promises")
-    parser.add_argument("--scale", type=float, default=1.0, help="multiply cases and seconds of each measure (default: 1)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="multiply cases and seconds of each measure (default: 1)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="start random numbers here (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     options = parser.parse_args()
@@ -51,9 +59,15 @@ def main() -> int:
     found = {}
     for measure in chosen:
         begin = time.monotonic()
-        result = measure.run(Budget(max(int(measure.cases * options.scale), 1), measure.seconds * options.scale, options.seed))
+        result = measure.run(
+            Budget(max(int(measure.cases * options.scale), 1), measure.seconds * options.scale, options.seed)
+        )
         report(measure, result, time.monotonic() - begin)
-        found[measure.name] = {"figures": result.figures, "failures": result.failures, "skipped": result.skipped}
+        found[measure.name] = {
+            "figures": result.figures,
+            "failures": result.failures,
+            "skipped": result.skipped,
+        }
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     return any(entry["failures"] for entry in found.values())

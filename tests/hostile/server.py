@@ -18,8 +18,10 @@ from types import TracebackType
 from whimbrel.testing.ports import free_port
 
 MEMORY_LIMIT = 4 << 30  # bytes of address space of each process
-MODULES = "mpm_event authn_core authn_file authz_core authz_host authz_user auth_basic alias autoindex cgi deflate dir env filter headers http2 " \
-          "include info mime negotiation rewrite setenvif status".split()
+MODULES = (
+    "mpm_event authn_core authn_file authz_core authz_host authz_user auth_basic alias autoindex cgi deflate dir env filter headers http2 "
+    "include info mime negotiation rewrite setenvif status".split()
+)
 WITHOUT_BEHAVIOUR = frozenset(("deflate", "filter"))
 FRAME = """\
 {loads}{user}ServerRoot "{root}"
@@ -69,7 +71,9 @@ class Site:
     """What is served: text of the configuration behind `FRAME` (%ROOT% is the server root), documents by name (bytes; an executable one ends in .cgi)."""
 
     conf: str = ""
-    documents: dict[str, bytes] = field(default_factory=lambda: {"index.html": b"front\n", "a.txt": b"plain a\n"})
+    documents: dict[str, bytes] = field(
+        default_factory=lambda: {"index.html": b"front\n", "a.txt": b"plain a\n"}
+    )
     processes: int = 1
 
 
@@ -85,13 +89,24 @@ class Server:
         for name, data in site.documents.items():
             self.write(name, data)
         (self.root / "mime.types").write_text("text/html html\ntext/plain txt\n")
-        loads = "".join(f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n" for m in MODULES
-                        if program is APACHE or m not in WITHOUT_BEHAVIOUR)
+        loads = "".join(
+            f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n"
+            for m in MODULES
+            if program is APACHE or m not in WITHOUT_BEHAVIOUR
+        )
         self.conf = self.root / "httpd.conf"
-        self.conf.write_text(FRAME.format(
-            loads=loads, user="User www-data\nGroup www-data\n" if os.getuid() == 0 else "", root=self.root, port=self.port, logs=self.logs,
-            processes=site.processes, workers=64 * site.processes, conf=site.conf.replace("%ROOT%", str(self.root)),
-        ))
+        self.conf.write_text(
+            FRAME.format(
+                loads=loads,
+                user="User www-data\nGroup www-data\n" if os.getuid() == 0 else "",
+                root=self.root,
+                port=self.port,
+                logs=self.logs,
+                processes=site.processes,
+                workers=64 * site.processes,
+                conf=site.conf.replace("%ROOT%", str(self.root)),
+            )
+        )
 
     def write(self, name: str, data: bytes, seconds: float = 1_600_000_000.0) -> Path:
         """Put a document in place, last changed at *seconds*."""
@@ -106,8 +121,15 @@ class Server:
     def __enter__(self) -> Server:
         argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
         with (self.logs / "output").open("wb") as sink:
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, cwd=self.root, start_new_session=True,
-                                            preexec_fn=_limit_memory)
+            self.process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                cwd=self.root,
+                start_new_session=True,
+                preexec_fn=_limit_memory,
+            )
         end = time.monotonic() + 30
         while self.process.poll() is None and time.monotonic() < end:
             with socket.socket() as probe:
@@ -117,7 +139,9 @@ class Server:
         self.__exit__(None, None, None)
         raise RuntimeError(f"{self.program.name} did not start: {self.output}")
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -130,7 +154,9 @@ class Server:
     @property
     def output(self) -> str:
         """What it printed, and its error log."""
-        return "".join(p.read_text("latin-1") for p in (self.logs / "output", self.logs / "error_log") if p.exists())
+        return "".join(
+            p.read_text("latin-1") for p in (self.logs / "output", self.logs / "error_log") if p.exists()
+        )
 
     @property
     def access(self) -> list[str]:

@@ -27,8 +27,10 @@ from whimbrel.server.imports import import_everything
 
 NOBODY: Final = 65534
 OLD: Final = 1_600_000_000  # the time of all files before a change
-MODULES: Final = ("mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile auth_basic alias autoindex dir env headers "
-                  "include info mime negotiation rewrite setenvif speling userdir expires cern_meta asis").split()
+MODULES: Final = (
+    "mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile auth_basic alias autoindex dir env headers "
+    "include info mime negotiation rewrite setenvif speling userdir expires cern_meta asis"
+).split()
 CONF: Final = """ServerName localhost
 Listen 127.0.0.1:8080
 DocumentRoot "@/htdocs"
@@ -75,43 +77,83 @@ Header set X-Flag on
 </If>
 """
 FILES: Final = {
-    "htdocs/a.txt": "plain a\n", "htdocs/index.html": "front\n", "htdocs/dir/second.txt": "second\n",
+    "htdocs/a.txt": "plain a\n",
+    "htdocs/index.html": "front\n",
+    "htdocs/dir/second.txt": "second\n",
     "htdocs/dir/sub/a.txt": "deep\n",
-    "htdocs/list/one.txt": "1\n", "htdocs/page.html.en": "english\n", "htdocs/page.html.de": "deutsch\n",
+    "htdocs/list/one.txt": "1\n",
+    "htdocs/page.html.en": "english\n",
+    "htdocs/page.html.de": "deutsch\n",
     "htdocs/speling/Right.txt": "r\n",
     "htdocs/speling/mark.txt": "m\n",
     "htdocs/inc.shtml": '<!--#include virtual="/a.txt" --><!--#include file="part.html" -->\n',
-    "htdocs/part.html": "part\n", "htdocs/err.html": "error\n", "htdocs/strict/a.txt": "strict\n",
+    "htdocs/part.html": "part\n",
+    "htdocs/err.html": "error\n",
+    "htdocs/strict/a.txt": "strict\n",
     "htdocs/private/a.txt": "private\n",
     "htdocs/tag/a.txt": "tag\n",
     "htdocs/map.var": "URI: page.html.en\nContent-Type: text/html\nContent-Language: en\n\n"
     "URI: page.html.de\nContent-Type: text/html\nContent-Language: de\n",
     "htdocs/as.asis": "Content-Type: text/plain\n\nas\n",
-    "htdocs/ht/a.txt": "ht\n", "htdocs/ht/.htaccess": "Header set X-One 1\n", "other/a.txt": "other\n",
+    "htdocs/ht/a.txt": "ht\n",
+    "htdocs/ht/.htaccess": "Header set X-One 1\n",
+    "other/a.txt": "other\n",
     "other/b/a.txt": "other b\n",
     "htdocs/size.shtml": '<!--#fsize file="part.html" --> <!--#flastmod file="part.html" -->\n',
     "htdocs/flat": "flat\n",
     "conf/mime.types": "text/html html shtml htm\ntext/plain txt\n",
-    "conf/users": "u:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n", "conf/groups": "staff: u\n",
-    "conf/map.txt": "one a.txt\ntwo index.html\n", "home/u/public_html/a.txt": "home u\n",
-    "home/v/public_html/a.txt": "home v\n", "logs/.keep": "",
+    "conf/users": "u:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n",
+    "conf/groups": "staff: u\n",
+    "conf/map.txt": "one a.txt\ntwo index.html\n",
+    "home/u/public_html/a.txt": "home u\n",
+    "home/v/public_html/a.txt": "home v\n",
+    "logs/.keep": "",
 }
 PRIVATE: Final = "Authorization: Basic dTp3b25kZXI="
 # What is asked before and after each change: target and fields.
-REQUESTS: Final = tuple((target, fields) for target, fields in (
-    ("/a.txt", ()), ("/a.txt", ("Range: bytes=1-3",)), ("/a.txt", ('If-None-Match: "8-x"',)), ("/", ()),
-    ("/dir/", ()), ("/dir/sub/a.txt", ()),
-    ("/list/", ()), ("/list", ()), ("/page.html", ()), ("/page.html", ("Accept-Language: de",)),
-    ("/page.html", ("Accept-Language: fr",)), ("/page", ()),
-    ("/speling/right.txt", ()), ("/speling/marc.txt", ()), ("/inc.shtml", ()), ("/size.shtml", ()),
-    ("/none", ()), ("/strict/a.txt", ()),
-    ("/private/a.txt", (PRIVATE,)), ("/private/a.txt", ()), ("/tag/a.txt", ()), ("/map.var", ()),
-    ("/map.var", ("Accept-Language: de",)), ("/as.asis", ()),
-    ("/ht/a.txt", ()), ("/alias/a.txt", ()), ("/alias/b/a.txt", ()), ("/~u/a.txt", ()), ("/~v/a.txt", ()),
-    ("/~w/a.txt", ()), ("/map/one", ()),
-    ("/map/three", ()), ("/cond", ()), ("/flat/more", ()), ("/link.txt", ()), ("/linked/a.txt", ()),
-    ("/flat", ()), ("/exists", ()),
-))
+REQUESTS: Final = tuple(
+    (target, fields)
+    for target, fields in (
+        ("/a.txt", ()),
+        ("/a.txt", ("Range: bytes=1-3",)),
+        ("/a.txt", ('If-None-Match: "8-x"',)),
+        ("/", ()),
+        ("/dir/", ()),
+        ("/dir/sub/a.txt", ()),
+        ("/list/", ()),
+        ("/list", ()),
+        ("/page.html", ()),
+        ("/page.html", ("Accept-Language: de",)),
+        ("/page.html", ("Accept-Language: fr",)),
+        ("/page", ()),
+        ("/speling/right.txt", ()),
+        ("/speling/marc.txt", ()),
+        ("/inc.shtml", ()),
+        ("/size.shtml", ()),
+        ("/none", ()),
+        ("/strict/a.txt", ()),
+        ("/private/a.txt", (PRIVATE,)),
+        ("/private/a.txt", ()),
+        ("/tag/a.txt", ()),
+        ("/map.var", ()),
+        ("/map.var", ("Accept-Language: de",)),
+        ("/as.asis", ()),
+        ("/ht/a.txt", ()),
+        ("/alias/a.txt", ()),
+        ("/alias/b/a.txt", ()),
+        ("/~u/a.txt", ()),
+        ("/~v/a.txt", ()),
+        ("/~w/a.txt", ()),
+        ("/map/one", ()),
+        ("/map/three", ()),
+        ("/cond", ()),
+        ("/flat/more", ()),
+        ("/link.txt", ()),
+        ("/linked/a.txt", ()),
+        ("/flat", ()),
+        ("/exists", ()),
+    )
+)
 
 
 @dataclass
@@ -137,21 +179,61 @@ class Ground:
 
 
 Change = Callable[[Ground], None]
-DOCUMENTS: Final = ("htdocs/a.txt", "htdocs/index.html", "htdocs/dir/second.txt", "htdocs/dir/sub/a.txt",
-    "htdocs/page.html.en", "htdocs/part.html",
-                    "htdocs/err.html", "htdocs/strict/a.txt", "htdocs/private/a.txt", "htdocs/tag/a.txt",
-                    "htdocs/ht/a.txt", "other/a.txt",
-                    "home/u/public_html/a.txt", "htdocs/as.asis", "htdocs/map.var", "htdocs/inc.shtml")
-HTACCESS: Final = ("htdocs/.htaccess", "htdocs/dir/.htaccess", "htdocs/dir/sub/.htaccess",
-    "htdocs/list/.htaccess", "htdocs/ht/.htaccess", "other/.htaccess",
-                   "htdocs/speling/.htaccess", "home/u/public_html/.htaccess", "htdocs/strict/.htaccess")
-SETTINGS: Final = ("Header set X-One 2\n", "Require all denied\n", "Redirect /a.txt /b.txt\n", "nonsense\n",
-    "ForceType text/x\n", "Options -Indexes\n",
-                   "DirectoryIndex a.txt\n", "ErrorDocument 404 gone\n",
-                   "RewriteEngine on\nRewriteRule a.txt - [G]\n", "CheckSpelling off\n")
-FOLDERS: Final = ("htdocs/dir", "htdocs/dir/sub", "htdocs/list", "htdocs/speling", "htdocs/strict",
-    "htdocs/private", "htdocs/ht", "other", "other/b",
-                  "home/u/public_html", "home/u", "htdocs/tag")
+DOCUMENTS: Final = (
+    "htdocs/a.txt",
+    "htdocs/index.html",
+    "htdocs/dir/second.txt",
+    "htdocs/dir/sub/a.txt",
+    "htdocs/page.html.en",
+    "htdocs/part.html",
+    "htdocs/err.html",
+    "htdocs/strict/a.txt",
+    "htdocs/private/a.txt",
+    "htdocs/tag/a.txt",
+    "htdocs/ht/a.txt",
+    "other/a.txt",
+    "home/u/public_html/a.txt",
+    "htdocs/as.asis",
+    "htdocs/map.var",
+    "htdocs/inc.shtml",
+)
+HTACCESS: Final = (
+    "htdocs/.htaccess",
+    "htdocs/dir/.htaccess",
+    "htdocs/dir/sub/.htaccess",
+    "htdocs/list/.htaccess",
+    "htdocs/ht/.htaccess",
+    "other/.htaccess",
+    "htdocs/speling/.htaccess",
+    "home/u/public_html/.htaccess",
+    "htdocs/strict/.htaccess",
+)
+SETTINGS: Final = (
+    "Header set X-One 2\n",
+    "Require all denied\n",
+    "Redirect /a.txt /b.txt\n",
+    "nonsense\n",
+    "ForceType text/x\n",
+    "Options -Indexes\n",
+    "DirectoryIndex a.txt\n",
+    "ErrorDocument 404 gone\n",
+    "RewriteEngine on\nRewriteRule a.txt - [G]\n",
+    "CheckSpelling off\n",
+)
+FOLDERS: Final = (
+    "htdocs/dir",
+    "htdocs/dir/sub",
+    "htdocs/list",
+    "htdocs/speling",
+    "htdocs/strict",
+    "htdocs/private",
+    "htdocs/ht",
+    "other",
+    "other/b",
+    "home/u/public_html",
+    "home/u",
+    "htdocs/tag",
+)
 
 
 def _other_letters(g: Ground, path: Path) -> bytes:
@@ -372,28 +454,45 @@ def _both(*changes: Change) -> Change:
 
 
 CHANGES: Final[dict[str, Change]] = {
-    "equal size, time kept": rewrite_equal_size, "twice within a tick": rewrite_twice, "rewritten": rewrite,
+    "equal size, time kept": rewrite_equal_size,
+    "twice within a tick": rewrite_twice,
+    "rewritten": rewrite,
     "renamed over": replace_by_rename,
-    "two exchanged": exchange, "removed": remove, "emptied": empty, "appended": append, "truncated": truncate,
-    "touched back": touch(OLD - 5), "touched to now": lambda g: g.path(*DOCUMENTS).touch(),
-    "touched ahead": touch(4_000_000_000), "touched to 1970": touch(0),
+    "two exchanged": exchange,
+    "removed": remove,
+    "emptied": empty,
+    "appended": append,
+    "truncated": truncate,
+    "touched back": touch(OLD - 5),
+    "touched to now": lambda g: g.path(*DOCUMENTS).touch(),
+    "touched ahead": touch(4_000_000_000),
+    "touched to 1970": touch(0),
     "touched by a nanosecond": lambda g: os.utime(g.path(*DOCUMENTS), ns=(0, OLD * 10**9 + 1)),
-    "file without permissions": chmod(0, *DOCUMENTS), "file executable": chmod(0o755, *DOCUMENTS),
+    "file without permissions": chmod(0, *DOCUMENTS),
+    "file executable": chmod(0o755, *DOCUMENTS),
     "file of a group": chmod(0o640, *DOCUMENTS),
-    "folder without permissions": chmod(0, *FOLDERS), "folder not searchable": chmod(0o644, *FOLDERS),
+    "folder without permissions": chmod(0, *FOLDERS),
+    "folder not searchable": chmod(0o644, *FOLDERS),
     "folder not readable": chmod(0o711, *FOLDERS),
-    "root without permissions": chmod(0, "htdocs"), "owner of a file": chown(*DOCUMENTS),
-    "owner of a folder": chown(*FOLDERS), "owner of a home": chown("home/u"),
-    "file for a folder": file_for_folder, "folder for a file": folder_for_file,
-    "link for a file": link_for_file, "dangling link": dangling,
-    "hard link": hard_link, "through a hard link": write_through_hard_link,
+    "root without permissions": chmod(0, "htdocs"),
+    "owner of a file": chown(*DOCUMENTS),
+    "owner of a folder": chown(*FOLDERS),
+    "owner of a home": chown("home/u"),
+    "file for a folder": file_for_folder,
+    "folder for a file": folder_for_file,
+    "link for a file": link_for_file,
+    "dangling link": dangling,
+    "hard link": hard_link,
+    "through a hard link": write_through_hard_link,
     "link to a file": switch_link("htdocs/link.txt", *DOCUMENTS),
     "link to a folder": switch_link("htdocs/linked", *FOLDERS),
     "link to nothing": switch_link("htdocs/link.txt", "nowhere"),
     "link to another file system": switch_file_system,
     "link of a home": switch_link("home/w", "home/u", "home/v"),
     "link into a loop": switch_link("htdocs/linked", "htdocs/linked"),
-    "folders swapped": swap_folders, "folder moved": move_folder, "folder removed": remove_folder,
+    "folders swapped": swap_folders,
+    "folder moved": move_folder,
+    "folder removed": remove_folder,
     "folder a link": link_for_folder,
     "variant added": add("htdocs/page.html.fr", "htdocs/page.txt", "htdocs/page.html.en.txt"),
     "variant for none": add("htdocs/none.html", "htdocs/none.txt"),
@@ -410,9 +509,12 @@ CHANGES: Final[dict[str, Change]] = {
     "listing shrinks": lambda g: (g.root / "htdocs/list/one.txt").unlink(),
     "listing README": add("htdocs/list/README.html", "htdocs/list/HEADER.html"),
     "listing entry changes": lambda g: (g.root / "htdocs/list/one.txt").write_text("longer than before\n"),
-    "htaccess added": add_htaccess, "htaccess edited": edit_htaccess,
-    "htaccess edited twice": edit_htaccess_twice, "htaccess removed": remove_htaccess,
-    "htaccess unreadable": chmod(0, "htdocs/ht/.htaccess"), "htaccess a link": htaccess_link,
+    "htaccess added": add_htaccess,
+    "htaccess edited": edit_htaccess,
+    "htaccess edited twice": edit_htaccess_twice,
+    "htaccess removed": remove_htaccess,
+    "htaccess unreadable": chmod(0, "htdocs/ht/.htaccess"),
+    "htaccess a link": htaccess_link,
     "htaccess a folder": htaccess_folder,
     "htaccess of the parent": add("htdocs/.htaccess", text="Header set X-Top 1\n"),
     "htaccess outside the root": add(".htaccess", text="Header set X-Up 1\n"),
@@ -428,16 +530,19 @@ CHANGES: Final[dict[str, Change]] = {
     "group file removed": lambda g: (g.root / "conf/groups").unlink(),
     "group file of equal size": lambda g: g.write("conf/groups", "staff: w\n"),
     "passwords of equal size": lambda g: g.write("conf/users", "w:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n"),
-    "home changed": accounts(u="home/v"), "home added": accounts(w="home/u"),
-    "user of a home removed": accounts(u=None), "homes exchanged": accounts(u="home/v", v="home/u"),
+    "home changed": accounts(u="home/v"),
+    "home added": accounts(w="home/u"),
+    "user of a home removed": accounts(u=None),
+    "homes exchanged": accounts(u="home/v", v="home/u"),
     "home is nowhere": accounts(u="nowhere"),
     "home without pages": lambda g: shutil.rmtree(g.root / "home/u/public_html"),
     "home closed": chmod(0o700, "home/u"),
     "home added on disk": _both(add("home/w/public_html/a.txt"), accounts(w="home/w")),
     "error document changed": lambda g: g.write("htdocs/err.html", "other\n"),
     "error document removed": lambda g: (g.root / "htdocs/err.html").unlink(),
-    "error document is a folder": _both(lambda g: (g.root / "htdocs/err.html").unlink(),
-    lambda g: (g.root / "htdocs/err.html").mkdir()),
+    "error document is a folder": _both(
+        lambda g: (g.root / "htdocs/err.html").unlink(), lambda g: (g.root / "htdocs/err.html").mkdir()
+    ),
     "error page for an error": add("htdocs/none"),
     "included file changed": lambda g: g.write("htdocs/part.html", "trap\n"),
     "included file removed": lambda g: (g.root / "htdocs/part.html").unlink(),
@@ -452,19 +557,23 @@ CHANGES: Final[dict[str, Change]] = {
     "spelling: the right name appears": add("htdocs/speling/right.txt"),
     "spelling: a second candidate": add("htdocs/speling/RIGHT.txt", "htdocs/speling/march.txt"),
     "spelling: the candidate goes": lambda g: (g.root / "htdocs/speling/Right.txt").unlink(),
-    "spelling: renamed in case": lambda g: (g.root / "htdocs/speling/Right.txt").rename(g.root / "htdocs/speling/rIght.txt"),
+    "spelling: renamed in case": lambda g: (g.root / "htdocs/speling/Right.txt").rename(
+        g.root / "htdocs/speling/rIght.txt"
+    ),
     "map file changed": lambda g: g.write("conf/map.txt", "one index.html\nthree a.txt\n"),
     "map file removed": lambda g: (g.root / "conf/map.txt").unlink(),
     "map file of equal size": lambda g: g.write("conf/map.txt", "one b.txt\ntwo index.html\n"),
     "file of a condition": add("htdocs/exists"),
-    "file of an <If>": add("htdocs/flag"), "condition a folder": lambda g: (g.root / "htdocs/exists").mkdir(),
+    "file of an <If>": add("htdocs/flag"),
+    "condition a folder": lambda g: (g.root / "htdocs/exists").mkdir(),
     "path info gets a folder": _both(lambda g: (g.root / "htdocs/flat").unlink(), add("htdocs/flat/more")),
     "path info loses its file": lambda g: (g.root / "htdocs/flat").unlink(),
     "aliased file": lambda g: g.write("other/a.txt", "OTHER\n"),
     "aliased folder": lambda g: shutil.rmtree(g.root / "other/b"),
     "sent as is, changed": lambda g: g.write("htdocs/as.asis", "Content-Type: text/html\n\nas\n"),
     "meta file": add("htdocs/.web/a.txt.meta", text="X-Meta: 1\n"),
-    "a socket": lambda g: _fifo(g), "nothing": lambda g: None,
+    "a socket": lambda g: _fifo(g),
+    "nothing": lambda g: None,
 }
 
 
@@ -493,8 +602,8 @@ def lay_out(root: Path) -> None:
     for path in root.rglob("*"):
         os.utime(path, (OLD, OLD), follow_symlinks=False)
     (root / "conf/httpd.conf").write_text(
-        "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES) + CONF.replace("@",
-        str(root)))
+        "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES) + CONF.replace("@", str(root))
+    )
 
 
 @contextmanager
@@ -502,8 +611,11 @@ def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
     """Files, accounts and clock of one measure."""
     root = Path(tempfile.mkdtemp(prefix="whimbrel-stale-"))
     root.chmod(0o755)
-    elsewhere = Path(tempfile.mkdtemp(prefix="whimbrel-stale-",
-    dir="/dev/shm")) if os.path.isdir("/dev/shm") else None
+    elsewhere = (
+        Path(tempfile.mkdtemp(prefix="whimbrel-stale-", dir="/dev/shm"))
+        if os.path.isdir("/dev/shm")
+        else None
+    )
     if elsewhere is not None and elsewhere.stat().st_dev == root.stat().st_dev:
         elsewhere.rmdir()
         elsewhere = None
@@ -535,8 +647,9 @@ def _server(root: Path, clock: Clock) -> Server:
     return Server(configuration, clock)
 
 
-def _ask(server: Server, target: str, fields: tuple[str, ...], clock: Clock) -> tuple[bytes,
-    list[tuple[str, bytes]]]:
+def _ask(
+    server: Server, target: str, fields: tuple[str, ...], clock: Clock
+) -> tuple[bytes, list[tuple[str, bytes]]]:
     clock.now += 0.001
     server_user = os.geteuid()
     if server_user == 0:
@@ -574,8 +687,9 @@ def run(budget: Budget) -> Result:
             for _ in range(3):
                 for target, fields in REQUESTS:
                     _ask(warm, target, fields, clock)
-            fresh = _server(ground.root,
-            clock)  # has read its configuration, as the other one, and nothing else
+            fresh = _server(
+                ground.root, clock
+            )  # has read its configuration, as the other one, and nothing else
             CHANGES[name](ground)
             for target, fields in REQUESTS:
                 checks += 1
@@ -590,6 +704,12 @@ def run(budget: Budget) -> Result:
     return result
 
 
-MEASURES = (Measure("stale",
-    "After a change on disk or in the account database no cached answer is given that a new server would not give.", run,
-                    cases=9000, seconds=600.0),)
+MEASURES = (
+    Measure(
+        "stale",
+        "After a change on disk or in the account database no cached answer is given that a new server would not give.",
+        run,
+        cases=9000,
+        seconds=600.0,
+    ),
+)

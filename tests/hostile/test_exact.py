@@ -20,7 +20,16 @@ def test_no_answer_is_stale() -> None:
     assert result.figures["checks"] and result.failures == []
 
 
-@pytest.mark.parametrize("kind", ["variant added", "variant for none", "spelling: a second candidate", "home changed", "user of a home removed"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "variant added",
+        "variant for none",
+        "spelling: a second candidate",
+        "home changed",
+        "user of a home removed",
+    ],
+)
 def test_a_listing_and_an_account_are_dependencies(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stale, "CHANGES", {kind: stale.CHANGES[kind]})
     assert stale.run(Budget(len(stale.REQUESTS), 30.0)).failures == []

@@ -13,7 +13,9 @@ def test_an_honest_client_is_served_beside_each_flood() -> None:
         folder.mkdir()
         for number in range(2000):
             (folder / f"file{number}.txt").touch()
-        (server.root / "users").write_text("joe:$2y$05$5J8ZBwsPeCVKRyF0D3hI9O9L0pu5c8L8m3dVdU2yPqYbO8NnUOu2S\n")
+        (server.root / "users").write_text(
+            "joe:$2y$05$5J8ZBwsPeCVKRyF0D3hI9O9L0pu5c8L8m3dVdU2yPqYbO8NnUOu2S\n"
+        )
         for flood in FLOODS:
             if flood.name not in ("listing", "bcrypt", "slow CGI", "SSI"):
                 continue
