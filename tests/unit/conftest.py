@@ -1,4 +1,4 @@
-"""What all tests have in common."""
+"""What the tests of single modules have in common."""
 
 from __future__ import annotations
 
