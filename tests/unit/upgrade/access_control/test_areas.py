@@ -50,3 +50,11 @@ def test_any_location_of_a_fragment_may_lead_to_its_directories(tmp_path: Path) 
     changed, _ = after(tmp_path, "a.conf", text)
     assert "Order allow,deny\nAllow from 10\n" in changed
     assert "Order deny,allow" in changed.partition("<Location")[2]
+
+
+def test_a_second_time_changes_nothing_where_old_and_new_words_are_in_one_section(tmp_path: Path) -> None:
+    text = (f"<Directory /srv>\n<IfDefine A>\n{USER}</IfDefine>\nOrder allow,deny\nAllow from 10\n</Directory>\n<Directory /srv/sub>\nOrder allow,deny\n"
+            f"<IfDefine C>\n{USER}</IfDefine>\n<IfDefine !C>\nAllow from 10.1\n</IfDefine>\n</Directory>\n")
+    first, _ = after(tmp_path, "a.conf", text)
+    assert first != text
+    assert after(tmp_path, "a.conf", first)[0] == first
