@@ -15,7 +15,7 @@ from whimbrel.records import replace
 from whimbrel.upgrade.access_control.chains import Chain
 from whimbrel.upgrade.access_control.control import Control, control, told
 from whimbrel.upgrade.access_control.findings import key_of
-from whimbrel.upgrade.access_control.left import is_ambiguous
+from whimbrel.upgrade.access_control.left import is_ambiguous, is_of_22
 from whimbrel.upgrade.access_control.sections import Unit, lines_of
 from whimbrel.upgrade.access_control.split import Lines
 from whimbrel.upgrade.access_control.states import RECORD, says
@@ -49,10 +49,8 @@ def _closed(made: Control) -> Iterator[tuple[Unit, Finding]]:
 
 def _mixed(estate: Estate, made: Control) -> Iterator[tuple[Unit, Finding]]:
     """Sections with both in a configuration that does not load the modules of 2.4."""
-    if not estate.has("loadmodule") or "authz_core_module" in estate.new_modules:
-        return
     for unit in made.left:
-        if is_ambiguous(unit):
+        if is_of_22(estate) and is_ambiguous(unit):
             yield unit, Finding("C20", unit.place, "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 takes its words "
                                 "for names that no module knows", "write what was meant; the section stays as it is", Risk.OPENS)
 

@@ -39,7 +39,7 @@ def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: M
     *failed* are those for which no text was found, with the reason; *like* has the section of another host that stands for each of some.
     """
     found: Left = {}
-    surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not is_ambiguous(unit)}
+    surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not (is_ambiguous(unit) and is_of_22(estate))}
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(estate, unit))}
     reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
     spreading = {unit for unit in reasons if not (unit.htaccess and _is_damaged(estate, unit.file))}
@@ -85,6 +85,11 @@ def _behind(start: set[Unit], chains: Sequence[Chain]) -> set[Unit]:
 def _serves_both(unit: Unit) -> bool:
     """Return True if the section has a branch for each version."""
     return bool(unit.branch) and says(unit.told, CONTROL)
+
+
+def is_of_22(estate: Estate) -> bool:
+    """Return True if the configuration loads its modules, and not those of 2.4: what 2.2 does not know has no other meaning there."""
+    return estate.has("loadmodule") and "authz_core_module" not in estate.new_modules
 
 
 def is_ambiguous(unit: Unit) -> bool:

@@ -50,3 +50,15 @@ def test_any_location_of_a_fragment_may_lead_to_its_directories(tmp_path: Path) 
     changed, _ = after(tmp_path, "a.conf", text)
     assert "Order allow,deny\nAllow from 10\n" in changed
     assert "Order deny,allow" in changed.partition("<Location")[2]
+
+
+def test_a_second_time_changes_nothing_where_old_and_new_words_are_in_one_section(tmp_path: Path) -> None:
+    by_name = "AuthType Basic\nAuthName x\nAuthUserFile /etc/users\n"
+    text = (f"<Directory /srv>\n<IfDefine A>\nAllow from 127.0.0.0/30\n{by_name}Require group wardens\n</IfDefine>\n"
+            "<IfDefine B>\nDeny from 127.0.0.3\n</IfDefine>\nOrder allow,deny\nAllow from 127.0.0.3\n</Directory>\n"
+            f"<Directory /srv/sub>\nOrder allow,deny\n<IfDefine C>\n{by_name}<IfDefine B>\nRequire valid-user\n</IfDefine>\n"
+            "<IfDefine !B>\nRequire user alice bob\n</IfDefine>\n</IfDefine>\n"
+            "<IfDefine !C>\nOrder deny,allow\nAllow from 127.0.0.2\n</IfDefine>\n</Directory>\n")
+    first, _ = after(tmp_path, "a.conf", text)
+    assert first != text
+    assert after(tmp_path, "a.conf", first)[0] == first
