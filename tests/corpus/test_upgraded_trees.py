@@ -15,6 +15,7 @@ from tests.corpus.test_trees import APACHE, BUILT_IN, LINE, MODULES, asked, copi
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system, raw
+from whimbrel.upgrade.built_in_modules import is_windows
 from whimbrel.upgrade.model import Style, Wishes
 from whimbrel.upgrade.passes import upgrade
 from whimbrel.upgrade.reading import Sources, read_estate
@@ -74,13 +75,15 @@ def of_this_machine(text: str, where: Path) -> bool:
 def test_an_upgraded_tree_starts(name: str, root: Path, main: str, wishes: Wishes, tmp_path: Path) -> None:
     where = laid_out(root, main, tmp_path)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
-    for path, data in upgrade(read_estate(Sources(options=options), wishes)).files.items():
+    estate = read_estate(Sources(options=options), wishes)
+    mpm = ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"] if is_windows(estate) else []  # compiled in there
+    for path, data in upgrade(estate).files.items():
         Path(raw(path).decode()).resolve().write_bytes(data)
     for path in where.rglob("*"):
         if path.is_file() and not path.is_symlink():
             path.write_bytes(BUILT_IN.sub(b"#", path.read_bytes()))
     for _ in range(STEPS):
-        status, text = asked([str(APACHE)], where, main)
+        status, text = asked([str(APACHE), *mpm], where, main)
         text = UNSET.sub("", text)
         if status == 0 or ("AH02291" in text and not CHECKED.sub("", text)):
             return

@@ -68,81 +68,75 @@ FACES: Final = {
     "text": ("whimbrel.report.text", "render"), "json": ("whimbrel.report.data", "as_json"), "sarif": ("whimbrel.report.data", "sarif"),
     "github": ("whimbrel.report.pipelines", "github"), "html": ("whimbrel.report.page", "render"), "junit": ("whimbrel.report.pipelines", "junit"),
 }
+Shape = Annotated[
+    Format,
+    typer.Option(
+        "--format", help="Choose the form of the report. Default: text. Example: --format sarif"
+    ),
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Leave out the findings in FILE. Default: show all. Example: --baseline known.json",
+    ),
+]
+WriteBaseline = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the findings to FILE as known. Default: none. Example: --write-baseline known.json",
+    ),
+]
+Coloring = Annotated[
+    Color, typer.Option(help="Color the text. Default: auto, on a terminal. Example: --color never")
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "-j",
+        "--jobs",
+        min=0,
+        help="Use N processes for many files. Default: 0, one for each core. Example: -j 2",
+    ),
+]
+ConfigNice = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Judge the configure line in FILE. Default: none. Example: --config-nice build/config.nice",
+    ),
+]
+ModuleFiles = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Judge the module files in DIR. Default: none. Example: --modules /usr/lib/httpd/modules",
+    ),
+]
+PasswordFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Judge the password file FILE. Default: none. Example: --htpasswd conf/users"
+    ),
+]
+LockFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Judge the lock database FILE of mod_dav_fs. Default: none. Example: --davlock var/DavLock",
+    ),
+]
 
 
 @app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
 def check(
-    conf: Conf = None,
-    root: Root = None,
-    file: File = None,
-    before: Before = None,
-    after: After = None,
-    defines: Defines = None,
-    envvars: Envvars = None,
-    as_server: AsServer = False,
-    built_in: BuiltIn = None,
-    target: Target = "2.4",
-    shape: Annotated[
-        Format,
-        typer.Option(
-            "--format", help="Choose the form of the report. Default: text. Example: --format sarif"
-        ),
-    ] = Format.text,
-    select: Select = "",
-    ignore: Ignore = "",
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Leave out the findings in FILE. Default: show all. Example: --baseline known.json",
-        ),
-    ] = None,
-    write_baseline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the findings to FILE as known. Default: none. Example: --write-baseline known.json",
-        ),
-    ] = None,
-    color: Annotated[
-        Color, typer.Option(help="Color the text. Default: auto, on a terminal. Example: --color never")
-    ] = Color.auto,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "-j",
-            "--jobs",
-            min=0,
-            help="Use N processes for many files. Default: 0, one for each core. Example: -j 2",
-        ),
-    ] = 0,
-    config_nice: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Judge the configure line in FILE. Default: none. Example: --config-nice build/config.nice",
-        ),
-    ] = None,
-    modules: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Judge the module files in DIR. Default: none. Example: --modules /usr/lib/httpd/modules",
-        ),
-    ] = None,
-    htpasswd: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Judge the password file FILE. Default: none. Example: --htpasswd conf/users"
-        ),
-    ] = None,
-    davlock: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Judge the lock database FILE of mod_dav_fs. Default: none. Example: --davlock var/DavLock",
-        ),
-    ] = None,
+    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None,
+    defines: Defines = None, envvars: Envvars = None, as_server: AsServer = False, built_in: BuiltIn = None,
+    target: Target = "2.4", shape: Shape = Format.text, select: Select = "", ignore: Ignore = "",
+    baseline: Baseline = None, write_baseline: WriteBaseline = None, color: Coloring = Color.auto,
+    jobs: Jobs = 0, config_nice: ConfigNice = None, modules: ModuleFiles = None,
+    htpasswd: PasswordFile = None, davlock: LockFile = None,
 ) -> None:
     """Tell what an upgrade from 2.2 to 2.4 changes.  Inline: # whimbrel: ignore[C17] on the line or above it."""
     from whimbrel.cli import check_sources

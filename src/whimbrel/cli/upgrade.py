@@ -59,84 +59,78 @@ class Color(StrEnum):
 
 
 PLACE: Final = "The options -d -f -C -c -D are httpd's; files and folders do instead."
+Write = Annotated[
+    bool,
+    typer.Option(
+        "--write",
+        help="Change the files in place; the old ones become FILE.whimbrel-2.2~, below .whimbrel-2.2/ where an Include "
+        "would read them. Default: show a diff. Example: --write -d /etc/httpd",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Write the upgraded files to DIR. Default: show a diff. Example: --out /tmp/new",
+    ),
+]
+Interactive = Annotated[
+    bool,
+    typer.Option(
+        "--interactive",
+        help="Show each change, ask, write what was chosen. Default: off. Example: --interactive",
+    ),
+]
+Undo = Annotated[
+    bool,
+    typer.Option(
+        "--undo",
+        help="Restore the files from before --write. Default: off. Example: --undo -d /etc/httpd",
+    ),
+]
+AccessStyle = Annotated[
+    Look,
+    typer.Option(
+        help="Write access control with Require (native) or mod_access_compat (compat). Default: native. "
+        "Example: --style compat"
+    ),
+]
+Also22 = Annotated[
+    bool,
+    typer.Option("--also-2.2", help="Keep the result fit for 2.2. Default: off. Example: --also-2.2"),
+]
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact",
+        help="Write what 2.2 did where the upgrade guide differs. Default: off. Example: --exact",
+    ),
+]
+UnsafeFlags = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-flags",
+        help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. Default: report only. "
+        "Example: --unsafe-flags --target 2.4.62",
+    ),
+]
+Coloring = Annotated[
+    Color, typer.Option(help="Color the diff. Default: auto, on a terminal. Example: --color never")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
+]
 
 
 @app.command(epilog=PLACE)
 def upgrade(
-    conf: Conf = None,
-    root: Root = None,
-    file: File = None,
-    before: Before = None,
-    after: After = None,
-    defines: Defines = None,
-    envvars: Envvars = None,
-    as_server: AsServer = False,
-    built_in: BuiltIn = None,
-    target: Target = "2.4",
-    write: Annotated[
-        bool,
-        typer.Option(
-            "--write",
-            help="Change the files in place; the old ones become FILE.whimbrel-2.2~, below .whimbrel-2.2/ where an Include "
-            "would read them. Default: show a diff. Example: --write -d /etc/httpd",
-        ),
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Write the upgraded files to DIR. Default: show a diff. Example: --out /tmp/new",
-        ),
-    ] = None,
-    interactive: Annotated[
-        bool,
-        typer.Option(
-            "--interactive",
-            help="Show each change, ask, write what was chosen. Default: off. Example: --interactive",
-        ),
-    ] = False,
-    undo: Annotated[
-        bool,
-        typer.Option(
-            "--undo",
-            help="Restore the files from before --write. Default: off. Example: --undo -d /etc/httpd",
-        ),
-    ] = False,
-    style: Annotated[
-        Look,
-        typer.Option(
-            help="Write access control with Require (native) or mod_access_compat (compat). Default: native. "
-            "Example: --style compat"
-        ),
-    ] = Look.native,
-    also_22: Annotated[
-        bool,
-        typer.Option("--also-2.2", help="Keep the result fit for 2.2. Default: off. Example: --also-2.2"),
-    ] = False,
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="Write what 2.2 did where the upgrade guide differs. Default: off. Example: --exact",
-        ),
-    ] = False,
-    unsafe_flags: Annotated[
-        bool,
-        typer.Option(
-            "--unsafe-flags",
-            help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. Default: report only. "
-            "Example: --unsafe-flags --target 2.4.62",
-        ),
-    ] = False,
-    select: Select = "",
-    ignore: Ignore = "",
-    color: Annotated[
-        Color, typer.Option(help="Color the diff. Default: auto, on a terminal. Example: --color never")
-    ] = Color.auto,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
-    ] = False,
+    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None,
+    defines: Defines = None, envvars: Envvars = None, as_server: AsServer = False, built_in: BuiltIn = None,
+    target: Target = "2.4", write: Write = False, out: Out = None, interactive: Interactive = False,
+    undo: Undo = False, style: AccessStyle = Look.native, also_22: Also22 = False, exact: Exact = False,
+    unsafe_flags: UnsafeFlags = False, select: Select = "", ignore: Ignore = "", color: Coloring = Color.auto,
+    json: Json = False,
 ) -> None:
     """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
     from whimbrel.upgrade.model import Style, Wishes

@@ -88,10 +88,11 @@ DISTRIBUTIONS: Final = (
 
 
 def is_windows(estate: Estate) -> bool:
-    """Return True if the paths of the server have drive letters."""
+    """Return True if the ServerRoot has a drive letter, or without a ServerRoot any path of the server."""
     known = estate.memo.get("windows")
     if known is None:
-        lines = estate.named("serverroot", "documentroot", "<directory", dead=True)
+        roots = list(estate.named("serverroot", dead=True))
+        lines = roots or list(estate.named("documentroot", "<directory", dead=True))
         known = estate.memo["windows"] = any(
             line.file.role is not Role.HTACCESS and WINDOWS.match(line.args.strip()) for line in lines
         )

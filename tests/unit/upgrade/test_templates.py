@@ -80,7 +80,8 @@ def test_no_edit_guesses(language: str, tmp_path: Path) -> None:
 def test_random_templates(language: str, lines: list[str], tmp_path: Path) -> None:
     value, before, after = LANGUAGES[language]
     text = "\n".join(line.format(value).replace("BEFORE", before).replace("AFTER", after) for line in lines)
-    judged(f"{text}\n", tmp_path)
+    result = judged(f"{text}\n", tmp_path)
+    assert all(finding.place.path == f"{tmp_path}/a.conf" for finding in result.findings)
 
 
 def test_lines_in_comments_are_no_marks() -> None:
