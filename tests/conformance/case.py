@@ -92,6 +92,7 @@ class Case:
     Attributes:
         modules: short names, in LoadModule order.
         preamble: False if the configuration stands without the usual directives before it.
+        strict: True if no module may be added to the list.
         args: arguments of a `configtest`; argv, stdin: those of a `command`.
         steps: actions of a `process` case.
         masks: regular expression and replacement, applied to actual text.
@@ -107,6 +108,7 @@ class Case:
     conf: str
     modules: tuple[str, ...]
     preamble: bool
+    strict: bool
     files: Mapping[str, File]
     defines: tuple[str, ...]
     environment: Mapping[str, str]
@@ -144,6 +146,7 @@ def case_of(record: Record, version: Version) -> Case:
         id=record["id"], version=version, kind=record.get("kind", "site"), topic=record.get("topic", ""), title=record.get("title", ""),
         answer=record["answers"][version],
         conf=chosen("conf") or "", modules=tuple(chosen("modules") or ()), preamble=record.get("preamble", True),
+        strict=record.get("strict", False),
         files={name: _file(value) for name, value in (chosen("files") or {}).items()},
         defines=tuple(record.get("defines", ())), environment=record.get("env") or {},
         backends=tuple(Backend(tuple(one["argv"]), one.get("port")) for one in record.get("backends", ())),

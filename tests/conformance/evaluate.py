@@ -129,7 +129,8 @@ def evaluate_site(server: Server) -> Result:
     if started and expected["started"]:
         for request, response in zip(site.case.requests, expected["responses"], strict=True):
             reply = server.client.send(request)
-            result.add(compare_reply(response, reply, mask), response, describe(reply, mask), request=request.record)
+            levels = compare_reply(response, reply, mask)
+            result.add(levels, response, None if levels.full else describe(reply, mask), request=request.record)
         time.sleep(server.log_delay)
     if not result.levels:
         output = site.mask()(site.read("stderr.txt"))[-2000:]

@@ -35,18 +35,20 @@ _PROGRAM_TEXTS = (
 )
 
 
-@dataclass(frozen=True)
 class SiteMask:
     """Mask of one site: its paths, ports, and the times and process numbers of log lines."""
 
-    root: str
-    document_root: str
-    ports: Sequence[int]
+    def __init__(self, root: str, document_root: str, ports: Sequence[int]) -> None:
+        self._paths = ((document_root, "@DOCROOT@"), (root, "@SERVERROOT@"))
+        self._ports = {str(port): "@PORT@" if number == 1 else f"@PORT{number}@" for number, port in enumerate(ports, 1)}
+        self._port = re.compile(rf"(?<!\d)(?:{'|'.join(self._ports)})(?!\d)")
 
     def __call__(self, text: str) -> str:
-        text = text.replace(self.document_root, "@DOCROOT@").replace(self.root, "@SERVERROOT@")
-        for number, port in enumerate(self.ports, 1):
-            text = re.sub(rf"(?<!\d){port}(?!\d)", "@PORT@" if number == 1 else f"@PORT{number}@", text)
+        for path, placeholder in self._paths:
+            text = text.replace(path, placeholder)
+        text = self._port.sub(lambda found: self._ports[found[0]], text)
+        if "[" not in text:
+            return text
         text = _PROCESS.sub("", _LINE_TIME.sub("", text))
         return _CLIENT_PORT.sub(r"\1:*]", text)
 

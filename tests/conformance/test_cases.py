@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.case import KINDS, VERSIONS, case_of, has_version
-from tests.conformance.cases import HERE, PACKED, PACKED_SUFFIX, families, floors, load, read_records
+from tests.conformance.cases import HERE, PACKED, PACKED_SUFFIX, families, floors, load, packed
 
 LARGER = Path(os.environ.get("WHIMBREL_SHARED") or HERE.parents[2] / "shared") / "conformance" / "given"
 """The recordings that the packed ones were made from, where they are present."""
@@ -30,14 +31,12 @@ def test_every_case_has_a_view() -> None:
         assert all(view.requests or view.steps or view.argv or view.kind == "configtest" or not view.answer["responses"] for view in views)
 
 
-def test_every_family_is_here() -> None:
-    assert len(families()) == FAMILIES
-
-
-@pytest.mark.parametrize("path", sorted(LARGER.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_a_packed_family_is_the_recorded_one(path: Path) -> None:
-    packed = PACKED / (path.stem + PACKED_SUFFIX)
-    assert list(read_records(packed)) == list(read_records(path)), f"{path.stem}: pack it again with tools/pack_cases.py"
+def test_a_packed_family_is_the_recorded_one() -> None:
+    """Compare with the recordings that were packed, where they are present; otherwise only count the packed ones."""
+    assert len(packed()) == FAMILIES
+    for path in sorted(LARGER.glob("*.jsonl")):
+        unpacked = lzma.decompress((PACKED / (path.stem + PACKED_SUFFIX)).read_bytes())
+        assert unpacked == path.read_bytes(), f"{path.stem}: pack it again with tools/pack_cases.py"
 
 
 def test_floors_are_about_known_families() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
-from tests.corpus.test_trees import roots
+from tests.corpus.configurations import files, roots
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
@@ -15,15 +14,9 @@ from whimbrel.upgrade.model import Style, Wishes
 from whimbrel.upgrade.passes import ENGINE, Result, upgrade
 from whimbrel.upgrade.reading import Sources, read_estate
 
-SHARED = Path(os.environ.get("WHIMBREL_SHARED") or Path(__file__).parents[3] / "shared")
-CORPUS = SHARED / "corpus"
-needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus under {SHARED.name}/ (set WHIMBREL_SHARED)")
+LEAST = 30
 WISHES = [Wishes(), Wishes(style=Style.COMPAT), Wishes(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
-
-
-def files() -> list[Path]:
-    return sorted(path for name in ("files", "rewrite", "trees") for path in (CORPUS / name).rglob("*") if path.is_file())
 
 
 def checked(sources: Sources, wishes: Wishes) -> Result:
@@ -50,16 +43,14 @@ def kept_around_edits(old: bytes, new: bytes, result: Result, path: str) -> None
     assert changed <= len(edits)
 
 
-@needs_corpus
 @pytest.mark.parametrize("wishes", WISHES, ids=IDS)
 def test_every_file_alone(wishes: Wishes) -> None:
     found = files()
-    assert len(found) > 100
+    assert len(found) > LEAST
     for path in found:
         checked(Sources(fragments=(from_system(str(path)),)), wishes)
 
 
-@needs_corpus
 @pytest.mark.parametrize("wishes", WISHES, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_every_tree(name: str, root: Path, main: str, wishes: Wishes, tmp_path: Path) -> None:
