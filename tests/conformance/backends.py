@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import time
-from contextlib import ExitStack, contextmanager
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.conformance.site import Site

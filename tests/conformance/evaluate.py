@@ -11,8 +11,7 @@ from typing import Any, Protocol
 from tests.conformance.backends import running_backends
 from tests.conformance.case import Case
 from tests.conformance.client import Client
-from tests.conformance.compare import (
-    Levels, access_log_lines, compare_reply, count_matching, describe, equal, error_log_entries, error_log_matches)
+from tests.conformance.compare import Levels, access_log_lines, compare_reply, count_matching, describe, equal, error_log_entries, error_log_matches
 from tests.conformance.masks import matches, sort_unordered
 from tests.conformance.process_steps import run_steps
 from tests.conformance.program import Program, ProgramServer, apache, run_utility
@@ -53,10 +52,12 @@ class Result:
 class Server(Protocol):
     """A server at a site: a process, or an engine in this process."""
 
-    site: Site
-    client: Client
     log_delay: float
 
+    @property
+    def site(self) -> Site: ...
+    @property
+    def client(self) -> Client: ...
     def start(self) -> bool: ...
     def stop(self) -> None: ...
 

@@ -35,7 +35,8 @@ examples:
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the options that select cases and write reports, which both runners have."""
-    parser.add_argument("--only", metavar="PATTERN", default="", help="select ids that match a regular expression (default: all; example: '^core-')")
+    parser.add_argument("--only", metavar="PATTERN", default="",
+                        help="select ids that match a regular expression (default: all; example: '^core-')")
     parser.add_argument("--every", metavar="N", type=_positive, default=1, help="select every Nth case (default: 1; example: 40)")
     parser.add_argument("--jobs", metavar="N", type=_positive, default=2, help="run N cases at a time (default: 2; example: 4)")
     parser.add_argument("--details", metavar="FILE", type=Path,

@@ -10,7 +10,16 @@ import pytest
 from tests.conformance.case import case_of
 from tests.conformance.client import Reply
 from tests.conformance.compare import (
-    Levels, access_log_lines, compare_reply, count_matching, error_log_entries, error_log_matches, headers_match, lines_match, same_lines)
+    Levels,
+    access_log_lines,
+    compare_reply,
+    count_matching,
+    error_log_entries,
+    error_log_matches,
+    headers_match,
+    lines_match,
+    same_lines,
+)
 from tests.conformance.evaluate import Result, compare_logs, failed
 from tests.conformance.multistatus import sort_multistatus
 from tests.conformance.report import Tally, by_family, figures, table, tally, total

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.masks import (
-    CaseMask, SiteMask, has_product, mask_access_line, mask_process_numbers, mask_product, matches, sort_unordered)
+from tests.conformance.masks import CaseMask, SiteMask, has_product, mask_access_line, mask_process_numbers, mask_product, matches, sort_unordered
 
 SITE = SiteMask("/tmp/server-x", "/tmp/server-x/htdocs", (10080, 10081, 10082))
 

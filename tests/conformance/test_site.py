@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.case import case_of, family_of
+from tests.conformance.case import Version, case_of, family_of
 from tests.conformance.site import BUILT_IN, FILE_TIME, Modules, Site, has_directive
 
 
-def site(version: str = "2.4", **keys: Any) -> Site:
+def site(version: Version = "2.4", **keys: Any) -> Site:
     """A site whose modules lie in m/."""
     record = {"id": "a-0001", "conf": "", "modules": ["mime", "log_config"], "answers": {version: {}}, **keys}
-    return Site(case_of(record, version), Modules("m", BUILT_IN[version]))  # type: ignore[arg-type]
+    return Site(case_of(record, version), Modules("m", BUILT_IN[version]))
 
 
 def test_files() -> None:
@@ -53,9 +53,11 @@ def test_the_configuration_replaces_lines_of_the_preamble() -> None:
         assert built.read("conf/httpd.conf") == conf.replace("@PORT2@", str(built.ports[1]))
 
 
-@pytest.mark.parametrize(("version", "expected"), [("2.2", "LoadModule mime_module m/mod_mime.so\nLoadModule log_config_module m/mod_log_config.so\n"),
-                                                   ("2.4", "LoadModule mime_module m/mod_mime.so\n")])
-def test_a_case_without_preamble_has_its_modules_alone(version: str, expected: str) -> None:
+@pytest.mark.parametrize(("version", "expected"), [
+    ("2.2", "LoadModule mime_module m/mod_mime.so\nLoadModule log_config_module m/mod_log_config.so\n"),
+    ("2.4", "LoadModule mime_module m/mod_mime.so\n"),
+])
+def test_a_case_without_preamble_has_its_modules_alone(version: Version, expected: str) -> None:
     with site(version, preamble=False) as built:
         assert built.preamble == expected
 

@@ -130,7 +130,7 @@ def upgrade_and_compare(case: Case, command: Sequence[str]) -> Outcome:
         return outcome
 
 
-def compare_answers(server: UpgradedServer, reported: bool) -> Outcome:
+def compare_answers(server: ProgramServer, reported: bool) -> Outcome:
     """Send the requests and compare what a client sees."""
     case, mask = server.site.case, server.site.mask()
     pairs = [(request, response) for request, response in zip(case.requests, case.answer["responses"], strict=True) if "status" in response]
@@ -143,7 +143,7 @@ def compare_answers(server: UpgradedServer, reported: bool) -> Outcome:
     return Outcome(case, verdict, len(pairs), len(pairs) - len(differences), facts)
 
 
-def _ask(server: UpgradedServer, request: Request, mask: Mask) -> Seen:
+def _ask(server: ProgramServer, request: Request, mask: Mask) -> Seen:
     reply = server.client.send(request)
     return seen(reply.status, reply.headers, mask)
 

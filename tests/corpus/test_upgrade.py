@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.corpus.configurations import files, roots
 
+from tests.corpus.configurations import files, roots
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
 from whimbrel.upgrade.model import Style, Wishes

@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tests.corpus.configurations import roots
 from tests.corpus.test_trees import APACHE, BUILT_IN, LINE, MODULES, asked, copied, needs_apache, without_the_culprit
-
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system, raw

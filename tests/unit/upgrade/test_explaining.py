@@ -6,8 +6,8 @@ import lzma
 import re
 
 import pytest
-
 from tests.conformance.cases import packed
+
 from whimbrel.upgrade.explaining import codes, document, explain, listed, module, rule_of, suggestions, wordings
 from whimbrel.upgrade.rules import all_rules
 
