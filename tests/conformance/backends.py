@@ -33,7 +33,14 @@ def running_backends(site: Site) -> Iterator[None]:
         for backend in site.case.backends:
             argv = [site.expand(word) for word in backend.argv]
             output = stack.enter_context(open(site.path("var/backend.out"), "ab"))
-            process = subprocess.Popen(argv, cwd=site.root, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+            process = subprocess.Popen(
+                argv,
+                cwd=site.root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
             stack.callback(_stop, process)
             if backend.port:
                 _wait_for(int(site.expand(backend.port)))

@@ -143,16 +143,26 @@ def case_of(record: Record, version: Version) -> Case:
         return _of_version(record.get(key), version)
 
     return Case(
-        id=record["id"], version=version, kind=record.get("kind", "site"), topic=record.get("topic", ""), title=record.get("title", ""),
+        id=record["id"],
+        version=version,
+        kind=record.get("kind", "site"),
+        topic=record.get("topic", ""),
+        title=record.get("title", ""),
         answer=record["answers"][version],
-        conf=chosen("conf") or "", modules=tuple(chosen("modules") or ()), preamble=record.get("preamble", True),
+        conf=chosen("conf") or "",
+        modules=tuple(chosen("modules") or ()),
+        preamble=record.get("preamble", True),
         strict=record.get("strict", False),
         files={name: _file(value) for name, value in (chosen("files") or {}).items()},
-        defines=tuple(record.get("defines", ())), environment=record.get("env") or {},
+        defines=tuple(record.get("defines", ())),
+        environment=record.get("env") or {},
         backends=tuple(Backend(tuple(one["argv"]), one.get("port")) for one in record.get("backends", ())),
         masks=tuple((pattern, replacement) for pattern, replacement in record.get("masks", ())),
-        args=tuple(record.get("args", ("-t",))), argv=tuple(chosen("argv") or ()), stdin=record.get("stdin") or "",
-        requests=tuple(request_of(one) for one in record.get("requests", ())), steps=tuple(record.get("steps", ())),
+        args=tuple(record.get("args", ("-t",))),
+        argv=tuple(chosen("argv") or ()),
+        stdin=record.get("stdin") or "",
+        requests=tuple(request_of(one) for one in record.get("requests", ())),
+        steps=tuple(record.get("steps", ())),
     )
 
 
@@ -174,8 +184,23 @@ def request_of(record: Record) -> Request:
     return Request(record, **fields)
 
 
-_PLAIN_KEYS = {"method", "path", "version", "host", "addr", "source", "digest", "tls", "tls_max", "cert", "conn", "gap", "pause", "timeout",
-               "until_close"}
+_PLAIN_KEYS = {
+    "method",
+    "path",
+    "version",
+    "host",
+    "addr",
+    "source",
+    "digest",
+    "tls",
+    "tls_max",
+    "cert",
+    "conn",
+    "gap",
+    "pause",
+    "timeout",
+    "until_close",
+}
 
 
 def _of_version(value: Any, version: Version) -> Any:

@@ -45,7 +45,11 @@ def families() -> list[str]:
 
 def read_records(path: Path) -> Iterator[Record]:
     """The cases of a recording, packed (.xz) or plain JSON lines."""
-    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else open(path, encoding="utf-8") as lines:
+    with (
+        lzma.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".xz"
+        else open(path, encoding="utf-8") as lines
+    ):
         for line in lines:
             yield json.loads(line)
 
@@ -77,7 +81,11 @@ def spread(cases: list[T], count: int) -> list[T]:
 
 def rows(path: Path) -> list[str]:
     """The lines of a table that are neither empty nor comments."""
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and not line.startswith("#")]
+    return [
+        line
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
 
 
 def exempt(path: Path = EXEMPTIONS) -> list[Exempt]:

@@ -174,7 +174,9 @@ def request_bytes(request: Request, site: Site) -> tuple[bytes, str]:
     protocol = f" {request.version}" if request.version else ""
     head = site.expand(f"{request.method} {request.path}{protocol}\r\n")
     head += "".join(f"{name}: {site.expand(value)}\r\n" for name, value in _fields(request, body))
-    return head.encode("latin-1", "replace") + (b"\r\n" if request.version else b"") + (body or b""), request.method
+    return head.encode("latin-1", "replace") + (b"\r\n" if request.version else b"") + (
+        body or b""
+    ), request.method
 
 
 def _fields(request: Request, body: bytes | None) -> Fields:
@@ -187,7 +189,9 @@ def _fields(request: Request, body: bytes | None) -> Fields:
     elif is_1_1 and "host" not in names:
         fields.append(("Host", "localhost"))
     if request.auth:
-        fields.append(("Authorization", f"Basic {base64.b64encode(':'.join(request.auth).encode()).decode()}"))
+        fields.append(
+            ("Authorization", f"Basic {base64.b64encode(':'.join(request.auth).encode()).decode()}")
+        )
     fields += [(name, value) for name, value in request.headers if value is not None]
     if body is not None and not names & {"content-length", "transfer-encoding"}:
         fields.append(("Content-Length", str(len(body))))
@@ -203,7 +207,9 @@ def digest_authorization(challenge: str, digest: Record, method: str, path: str)
     count, qop, uri = digest.get("nc", "00000001"), digest.get("qop", "auth"), digest.get("uri", path)
     secret = _md5(f"{digest['user']}:{realm}:{digest['password']}")
     target = _md5(f"{digest.get('method', method)}:{uri}")
-    response = _md5(f"{secret}:{nonce}:{count}:{CNONCE}:{qop}:{target}" if qop else f"{secret}:{nonce}:{target}")
+    response = _md5(
+        f"{secret}:{nonce}:{count}:{CNONCE}:{qop}:{target}" if qop else f"{secret}:{nonce}:{target}"
+    )
     quoted = {"username": digest["user"], "realm": realm, "nonce": nonce, "uri": uri, "response": response}
     parts = [f'{key}="{value}"' for key, value in quoted.items()]
     if "algorithm" in offered and digest.get("algorithm", True):
@@ -263,14 +269,17 @@ class ResponseReader:
                 reply.closed = True
                 reply.error = f"closed without a complete response head ({len(self._buffer)} bytes)"
                 return False
-            if not self._buffer.startswith(b"HTTP/"[:len(self._buffer)]):
+            if not self._buffer.startswith(b"HTTP/"[: len(self._buffer)]):
                 reply.body, reply.closed = self._take_rest(), True
                 return False
         lines = self._take(self._buffer.index(b"\r\n\r\n") + 4).decode("latin-1")[:-4].split("\r\n")
         first = re.match(r"HTTP/\S+ (\d+) ?(.*)", lines[0])
         reply.status, reply.reason = (int(first[1]), first[2]) if first else (0, lines[0])
-        reply.headers = [(name.strip(), value.strip()) if colon else (line, "")
-                         for line in lines[1:] for name, colon, value in [line.partition(":")]]
+        reply.headers = [
+            (name.strip(), value.strip()) if colon else (line, "")
+            for line in lines[1:]
+            for name, colon, value in [line.partition(":")]
+        ]
         return True
 
     def _body(self) -> bytes:

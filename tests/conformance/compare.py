@@ -21,10 +21,12 @@ from tests.conformance.multistatus import sort_multistatus
 IGNORED_FIELDS = frozenset({"date", "server", "x-pad"})
 FRAMING_FIELDS = frozenset({"content-length", "transfer-encoding"})
 LIFECYCLE_CODES = frozenset(
-    "AH00094 AH00170 AH00292 AH00295 AH00489 AH00491 AH00492 AH00493 AH01757 AH01758 AH02282".split())
+    "AH00094 AH00170 AH00292 AH00295 AH00489 AH00491 AH00492 AH00493 AH01757 AH01758 AH02282".split()
+)
 """Codes of the start and the end of a server, which are not recorded with a site."""
 LIFECYCLE_LINE = re.compile(
-    r"resuming normal operations|Command line:|caught SIGTERM|configured -- |Digest: (?:generating|done)|removed PID file")
+    r"resuming normal operations|Command line:|caught SIGTERM|configured -- |Digest: (?:generating|done)|removed PID file"
+)
 _CODE = re.compile(r"\bAH\d{5}\b")
 _INODE = re.compile(r'^((?:W/)?")[0-9a-f]+-([0-9a-f]+-[0-9a-f]+)')
 _SHORT_PLACEHOLDER = re.compile(r"@[A-Z0-9]+@")
@@ -82,12 +84,15 @@ def _length_varies(expected: Record) -> bool:
     return isinstance(body, str) and (has_product(body) or _SHORT_PLACEHOLDER.search(body) is not None)
 
 
-def headers_match(expected: Iterable[Sequence[str]], actual: Iterable[Sequence[str]], ignored: Iterable[str] = ()) -> bool:
+def headers_match(
+    expected: Iterable[Sequence[str]], actual: Iterable[Sequence[str]], ignored: Iterable[str] = ()
+) -> bool:
     """Return True if both have the same fields: any order of names, recorded order of the values of one name."""
     skipped = IGNORED_FIELDS | set(ignored)
     wanted, found = comparable_fields(expected, skipped), comparable_fields(actual, skipped)
     return [name for name, _ in wanted] == [name for name, _ in found] and all(
-        matches(value, other) for (_, value), (_, other) in zip(wanted, found, strict=True))
+        matches(value, other) for (_, value), (_, other) in zip(wanted, found, strict=True)
+    )
 
 
 def comparable_fields(pairs: Iterable[Sequence[str]], ignored: Iterable[str]) -> Fields:
@@ -153,8 +158,12 @@ def describe(reply: Reply, mask: Mask) -> dict[str, Any]:
     if reply.raw:
         return {"raw": mask(reply.raw.decode("latin-1"))}
     return {
-        "status": reply.status, "reason": reply.reason, "headers": [[name, mask(value)] for name, value in reply.headers],
-        "body": mask(reply.body[:4096].decode("utf-8", "backslashreplace")), "closed": reply.closed, "error": reply.error,
+        "status": reply.status,
+        "reason": reply.reason,
+        "headers": [[name, mask(value)] for name, value in reply.headers],
+        "body": mask(reply.body[:4096].decode("utf-8", "backslashreplace")),
+        "closed": reply.closed,
+        "error": reply.error,
     }
 
 

@@ -11,7 +11,16 @@ from typing import Any, Protocol
 from tests.conformance.backends import running_backends
 from tests.conformance.case import Case
 from tests.conformance.client import Client
-from tests.conformance.compare import Levels, access_log_lines, compare_reply, count_matching, describe, equal, error_log_entries, error_log_matches
+from tests.conformance.compare import (
+    Levels,
+    access_log_lines,
+    compare_reply,
+    count_matching,
+    describe,
+    equal,
+    error_log_entries,
+    error_log_matches,
+)
 from tests.conformance.masks import matches, sort_unordered
 from tests.conformance.process_steps import run_steps
 from tests.conformance.program import Program, ProgramServer, apache, run_utility
@@ -87,7 +96,12 @@ def evaluate_configtest(server: ProgramServer) -> Result:
     expected = sort_unordered(site.case.answer["text"])
     code = done.returncode == site.case.answer["rc"]
     text = code and matches(expected, actual)
-    result.add(Levels(code, text, text), [site.case.answer["rc"], expected], [done.returncode, actual], arguments=site.case.args)
+    result.add(
+        Levels(code, text, text),
+        [site.case.answer["rc"], expected],
+        [done.returncode, actual],
+        arguments=site.case.args,
+    )
     return result
 
 
@@ -99,10 +113,20 @@ def evaluate_command(case: Case, utilities: str) -> Result:
         done = run_utility([*shlex.split(utilities.replace("{}", name)), *arguments], site)
         mask = site.case_mask()
         actual: dict[str, Any] = {"rc": done.returncode}
-        actual |= {"stdout": mask(done.stdout.decode("utf-8", "replace")), "stderr": mask(done.stderr.decode("utf-8", "replace"))}
-        actual["collected"] = {name: mask(site.read(name)) if os.path.isfile(site.path(name)) else None for name in expected.get("collected", {})}
+        actual |= {
+            "stdout": mask(done.stdout.decode("utf-8", "replace")),
+            "stderr": mask(done.stderr.decode("utf-8", "replace")),
+        }
+        actual["collected"] = {
+            name: mask(site.read(name)) if os.path.isfile(site.path(name)) else None
+            for name in expected.get("collected", {})
+        }
     code = expected["rc"] == done.returncode
-    text = code and matches(expected["stdout"], actual["stdout"]) and matches(expected["stderr"], actual["stderr"])
+    text = (
+        code
+        and matches(expected["stdout"], actual["stdout"])
+        and matches(expected["stderr"], actual["stderr"])
+    )
     full = text and _same_files(expected.get("collected", {}), actual["collected"])
     result.add(Levels(code, full, full), expected, actual, arguments=case.argv)
     return result
@@ -111,7 +135,9 @@ def evaluate_command(case: Case, utilities: str) -> Result:
 def _same_files(expected: dict[str, str | None], actual: dict[str, str | None]) -> bool:
     """Compare collected files; one with a placeholder in its name is not compared."""
     pairs = [(text, actual[name]) for name, text in expected.items() if "@" not in name]
-    return all(text == other if text is None or other is None else matches(text, other) for text, other in pairs)
+    return all(
+        text == other if text is None or other is None else matches(text, other) for text, other in pairs
+    )
 
 
 def evaluate_process(server: ProgramServer) -> Result:
@@ -131,11 +157,18 @@ def evaluate_site(server: Server) -> Result:
         for request, response in zip(site.case.requests, expected["responses"], strict=True):
             reply = server.client.send(request)
             levels = compare_reply(response, reply, mask)
-            result.add(levels, response, None if levels.full else describe(reply, mask), request=request.record)
+            result.add(
+                levels, response, None if levels.full else describe(reply, mask), request=request.record
+            )
         time.sleep(server.log_delay)
     if not result.levels:
         output = site.mask()(site.read("stderr.txt"))[-2000:]
-        result.add(equal(started == expected["started"]), [expected["started"], expected.get("startup")], [started, output], about="started")
+        result.add(
+            equal(started == expected["started"]),
+            [expected["started"], expected.get("startup")],
+            [started, output],
+            about="started",
+        )
     server.stop()
     compare_logs(result, mask(site.read("logs/error_log")), mask(site.read("logs/access_log")))
     return result
@@ -147,7 +180,11 @@ def compare_logs(result: Result, error_log: str, access_log: str) -> None:
     wanted = expected.get("error_log", [])
     result.log = error_log_matches(wanted, error_log, version)
     if not result.log:
-        result.add_difference(error_log_entries(wanted, version), error_log_entries(error_log.splitlines(), version), about="error log")
+        result.add_difference(
+            error_log_entries(wanted, version),
+            error_log_entries(error_log.splitlines(), version),
+            about="error log",
+        )
     lines, actual = expected.get("access_log") or [], access_log_lines(access_log)
     result.access_expected, result.access = len(lines), count_matching(lines, actual)
     if result.access != result.access_expected:

@@ -119,8 +119,14 @@ def load_engine(site: Site, runtime: StandIn) -> Engine:
 
 def is_possible(case: Case) -> bool:
     """Return True if an engine can answer the case: a site of plain requests, without backends, TLS and waiting."""
-    return case.kind == "site" and not case.backends and not any(
-        request.chunks or request.pause or request.tls or request.cert or request.until_close for request in case.requests)
+    return (
+        case.kind == "site"
+        and not case.backends
+        and not any(
+            request.chunks or request.pause or request.tls or request.cert or request.until_close
+            for request in case.requests
+        )
+    )
 
 
 def answer(case: Case) -> Result:

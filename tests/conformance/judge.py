@@ -22,5 +22,10 @@ def ask(case: Case) -> Result:
 
 def is_needed(entry: Exempt) -> bool:
     """Return True if a packed case of the exemption still differs."""
-    views = (case_of(record, version) for record in covered(entry) for version in VERSIONS if has_version(record, version))
+    views = (
+        case_of(record, version)
+        for record in covered(entry)
+        for version in VERSIONS
+        if has_version(record, version)
+    )
     return any(ask(case).differences for case in views)

@@ -16,7 +16,8 @@ Mask = Callable[[str], str]
 EXACT = frozenset({"@SERVERROOT@", "@DOCROOT@", "@PORT@", "@PORT2@", "@PORT3@"})
 """Placeholders that stand for themselves: actual text has them too."""
 PRODUCT = re.compile(
-    r"(?:Apache|Whimbrel)(?:/(?:\d[\w.+-]*|@VERSION@))?(?: \([^)]*\))?(?:(?: mod_\w+| OpenSSL| PHP| DAV| mod_ssl)/[\w.]+)*")
+    r"(?:Apache|Whimbrel)(?:/(?:\d[\w.+-]*|@VERSION@))?(?: \([^)]*\))?(?:(?: mod_\w+| OpenSSL| PHP| DAV| mod_ssl)/[\w.]+)*"
+)
 """The product tokens of a Server field or a version text."""
 
 _PLACEHOLDER = re.compile(r"(@(?:[A-Z][A-Z0-9_+-]*|nonce|rspauth|nextnonce)@)")
@@ -40,7 +41,9 @@ class SiteMask:
 
     def __init__(self, root: str, document_root: str, ports: Sequence[int]) -> None:
         self._paths = ((document_root, "@DOCROOT@"), (root, "@SERVERROOT@"))
-        self._ports = {str(port): "@PORT@" if number == 1 else f"@PORT{number}@" for number, port in enumerate(ports, 1)}
+        self._ports = {
+            str(port): "@PORT@" if number == 1 else f"@PORT{number}@" for number, port in enumerate(ports, 1)
+        }
         self._port = re.compile(rf"(?<!\d)(?:{'|'.join(self._ports)})(?!\d)")
 
     def __call__(self, text: str) -> str:
@@ -132,5 +135,7 @@ def _matches_literals(literals: list[str], text: str) -> bool:
 
 def sort_unordered(text: str) -> str:
     """Sort what httpd prints in the order of a hash: Mutex lines of -S, the known names of a message."""
-    text = re.sub(r"(?:^Mutex [^\n]*\n)+", lambda found: "".join(sorted(found[0].splitlines(True))), text, flags=re.M)
+    text = re.sub(
+        r"(?:^Mutex [^\n]*\n)+", lambda found: "".join(sorted(found[0].splitlines(True))), text, flags=re.M
+    )
     return re.sub(r"(?<=\(known names: )[^)]*", lambda found: ",".join(sorted(found[0].split(","))), text)

@@ -15,7 +15,11 @@ def sort_multistatus(body: bytes) -> bytes:
         return body
     body = re.sub(_RESPONSE, lambda found: _renumber(found[0], b"g"), body)
     body = _renumber(body, b"ns")
-    body = re.sub(rb"(?:" + _DECLARATION + rb")+", lambda found: b"".join(sorted(re.findall(_DECLARATION, found[0]))), body)
+    body = re.sub(
+        rb"(?:" + _DECLARATION + rb")+",
+        lambda found: b"".join(sorted(re.findall(_DECLARATION, found[0]))),
+        body,
+    )
     parts = _BODY.match(body)
     if parts is None:
         return body
@@ -27,7 +31,12 @@ def _renumber(body: bytes, prefix: bytes) -> bytes:
     prefixes: dict[bytes, set[bytes]] = {}
     for name, uri in re.findall(rb"xmlns:(" + prefix + rb'\d+)="([^"]*)"', body):
         prefixes.setdefault(uri, set()).add(name)
-    new = {name: prefix + b"%d" % number for number, uri in enumerate(sorted(prefixes)) for name in prefixes[uri]}
+    new = {
+        name: prefix + b"%d" % number for number, uri in enumerate(sorted(prefixes)) for name in prefixes[uri]
+    }
     name = prefix + rb"\d+"
-    return re.sub(rb"(?<=xmlns:)" + name + rb"(?==)|(?<=<)" + name + rb"(?=:)|(?<=</)" + name + rb"(?=:)",
-                  lambda found: new.get(found[0], found[0]), body)
+    return re.sub(
+        rb"(?<=xmlns:)" + name + rb"(?==)|(?<=<)" + name + rb"(?=:)|(?<=</)" + name + rb"(?=:)",
+        lambda found: new.get(found[0], found[0]),
+        body,
+    )

@@ -56,8 +56,15 @@ def _call(server: ProgramServer, step: Record, expected: Record) -> Outcome:
         return "timeout", bool(expected.get("timeout"))
     finally:
         time.sleep(step.get("wait", 0.6))
-    texts = {name: _text(server, data.decode()) for name, data in (("stdout", done.stdout), ("stderr", done.stderr))}
-    agrees = not expected.get("timeout") and done.returncode == expected["rc"] and all(matches(expected[name], texts[name]) for name in texts)
+    texts = {
+        name: _text(server, data.decode())
+        for name, data in (("stdout", done.stdout), ("stderr", done.stderr))
+    }
+    agrees = (
+        not expected.get("timeout")
+        and done.returncode == expected["rc"]
+        and all(matches(expected[name], texts[name]) for name in texts)
+    )
     return {"rc": done.returncode, **texts}, agrees
 
 
@@ -136,6 +143,19 @@ def _sleep(server: ProgramServer, step: Record, expected: Record) -> Outcome:
 
 
 ACTIONS: Mapping[str, Action] = {
-    "start": _start, "request": _request, "signal": _signal, "httpd": _call, "wait_exit": _wait_exit, "read": _read, "pidfile": _pid_file,
-    "exists": _exists, "ls": _list, "write": _write, "chmod": _chmod, "unlink": _unlink, "rename": _rename, "mkdir": _mkdir, "sleep": _sleep,
+    "start": _start,
+    "request": _request,
+    "signal": _signal,
+    "httpd": _call,
+    "wait_exit": _wait_exit,
+    "read": _read,
+    "pidfile": _pid_file,
+    "exists": _exists,
+    "ls": _list,
+    "write": _write,
+    "chmod": _chmod,
+    "unlink": _unlink,
+    "rename": _rename,
+    "mkdir": _mkdir,
+    "sleep": _sleep,
 }

@@ -36,9 +36,17 @@ class Program:
     modules: Modules
 
     @classmethod
-    def of(cls, command: str, version: Version, directory: str = MODULE_DIRECTORY, built_in: frozenset[str] | None = None) -> Program:
+    def of(
+        cls,
+        command: str,
+        version: Version,
+        directory: str = MODULE_DIRECTORY,
+        built_in: frozenset[str] | None = None,
+    ) -> Program:
         """The program of a shell-like command; by default with the built-in modules of the recorded *version*."""
-        return cls(tuple(absolute(command)), Modules(directory, BUILT_IN[version] if built_in is None else built_in))
+        return cls(
+            tuple(absolute(command)), Modules(directory, BUILT_IN[version] if built_in is None else built_in)
+        )
 
 
 def apache() -> Program:
@@ -79,12 +87,26 @@ class ProgramServer:
         """The command line for the site's configuration."""
         root = self.site.root
         files = ["-C", f'Include "{root}/conf/preamble.conf"', "-f", f"{root}/conf/httpd.conf"]
-        return [*self.program.argv, "-d", root, *files, *(f"-D{name}" for name in self.site.case.defines), *more]
+        return [
+            *self.program.argv,
+            "-d",
+            root,
+            *files,
+            *(f"-D{name}" for name in self.site.case.defines),
+            *more,
+        ]
 
     def call(self, *arguments: str, timeout: float = COMMAND_TIMEOUT) -> subprocess.CompletedProcess[bytes]:
         """Run the program to its end; at a timeout kill its process group and raise subprocess.TimeoutExpired."""
-        child = subprocess.Popen(self.argv(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 env=self.site.environment(), cwd=self.site.root, start_new_session=True)
+        child = subprocess.Popen(
+            self.argv(*arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.site.environment(),
+            cwd=self.site.root,
+            start_new_session=True,
+        )
         try:
             out, err = child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -96,8 +118,15 @@ class ProgramServer:
     def start(self) -> bool:
         """Start the program; True once a port listens and the PID file is written, False if the program ended or never listened."""
         with open(self.site.path("stderr.txt"), "wb") as output:
-            self.process = subprocess.Popen(self.argv("-DFOREGROUND"), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                            env=self.site.environment(), cwd=self.site.root, start_new_session=True)
+            self.process = subprocess.Popen(
+                self.argv("-DFOREGROUND"),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=self.site.environment(),
+                cwd=self.site.root,
+                start_new_session=True,
+            )
         ports = {self.site.ports[0], *map(int, _LISTEN.findall(self.site.preamble + self.site.conf))}
         if not self._wait(lambda: any(map(is_listening, ports)), START_TIMEOUT):
             return False
@@ -166,5 +195,13 @@ def kill_group(leader: int) -> None:
 def run_utility(argv: Sequence[str], site: Site) -> subprocess.CompletedProcess[bytes]:
     """Run a utility in the server root with the standard input of the case."""
     environment = {**site.environment(), "HOME": site.root}
-    return subprocess.run(argv, input=site.expand(site.case.stdin).encode(), capture_output=True, cwd=site.root, env=environment,
-                          timeout=COMMAND_TIMEOUT, start_new_session=True, check=False)
+    return subprocess.run(
+        argv,
+        input=site.expand(site.case.stdin).encode(),
+        capture_output=True,
+        cwd=site.root,
+        env=environment,
+        timeout=COMMAND_TIMEOUT,
+        start_new_session=True,
+        check=False,
+    )

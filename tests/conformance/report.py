@@ -11,8 +11,13 @@ from tests.conformance.evaluate import Result
 
 TOTAL = "ALL"
 _NAME_WIDTH = 34
-_COLUMNS = (("status", "status", "answers"), ("+headers", "headers", "answers"), ("full", "full", "answers"), ("logcodes", "logs", "sites"),
-            ("access", "access", "access_expected"))
+_COLUMNS = (
+    ("status", "status", "answers"),
+    ("+headers", "headers", "answers"),
+    ("full", "full", "answers"),
+    ("logcodes", "logs", "sites"),
+    ("access", "access", "access_expected"),
+)
 
 
 @dataclass
@@ -38,7 +43,12 @@ class Tally:
     failures: int = 0
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(mine + its for mine, its in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)))
+        return Tally(
+            *(
+                mine + its
+                for mine, its in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
+            )
+        )
 
     @property
     def percent(self) -> float:
@@ -54,8 +64,18 @@ def percentage(part: int, whole: int) -> float:
 def tally(result: Result) -> Tally:
     """The counts of one result."""
     status, headers, full = (sum(level[at] for level in result.levels) for at in range(3))
-    return Tally(1, len(result.levels), status, headers, full, int(result.log is not None), int(bool(result.log)),
-                 result.access_expected, result.access, int(result.failure is not None))
+    return Tally(
+        1,
+        len(result.levels),
+        status,
+        headers,
+        full,
+        int(result.log is not None),
+        int(bool(result.log)),
+        result.access_expected,
+        result.access,
+        int(result.failure is not None),
+    )
 
 
 def by_family(results: Iterable[Result]) -> dict[str, Tally]:
@@ -75,7 +95,9 @@ def total(tallies: Iterable[Tally]) -> Tally:
 def table(totals: dict[str, Tally]) -> str:
     """One line for each family, and one for all."""
     head = f"{'family':{_NAME_WIDTH}} {'answers':>7} " + " ".join(f"{title:>8}" for title, _, _ in _COLUMNS)
-    return "\n".join([head, *(_row(name, one) for name, one in totals.items()), _row(TOTAL, total(totals.values()))])
+    return "\n".join(
+        [head, *(_row(name, one) for name, one in totals.items()), _row(TOTAL, total(totals.values()))]
+    )
 
 
 def _row(name: str, one: Tally) -> str:
@@ -89,5 +111,7 @@ def _cell(part: int, whole: int) -> str:
 
 def figures(totals: dict[str, Tally]) -> dict[str, Any]:
     """The counts as JSON, with the percentage of answers that agree fully."""
-    return {name: {**dataclasses.asdict(one), "percent": round(one.percent, 3)}
-            for name, one in {**totals, TOTAL: total(totals.values())}.items()}
+    return {
+        name: {**dataclasses.asdict(one), "percent": round(one.percent, 3)}
+        for name, one in {**totals, TOTAL: total(totals.values())}.items()
+    }

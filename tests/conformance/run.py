@@ -35,16 +35,50 @@ examples:
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the options that select cases and write reports, which both runners have."""
-    parser.add_argument("--only", metavar="PATTERN", default="",
-                        help="select ids that match a regular expression (default: all; example: '^core-')")
-    parser.add_argument("--every", metavar="N", type=_positive, default=1, help="select every Nth case (default: 1; example: 40)")
-    parser.add_argument("--jobs", metavar="N", type=_positive, default=2, help="run N cases at a time (default: 2; example: 4)")
-    parser.add_argument("--details", metavar="FILE", type=Path,
-                        help="write every difference as JSON lines (default: none; example: /tmp/details.jsonl)")
-    parser.add_argument("--json", metavar="FILE", help="write the figures as JSON, - for standard output (default: none; example: figures.json)")
-    parser.add_argument("--except", metavar="FILE", dest="exemptions", type=Path,
-                        help="exclude the cases of a table PATTERN<TAB>REASON (default: none; example: EXCEPTIONS.tsv)")
-    parser.add_argument("--floor", metavar="PERCENT", type=float, help="exit with 1 below this percentage of agreement (default: none; example: 99.5)")
+    parser.add_argument(
+        "--only",
+        metavar="PATTERN",
+        default="",
+        help="select ids that match a regular expression (default: all; example: '^core-')",
+    )
+    parser.add_argument(
+        "--every",
+        metavar="N",
+        type=_positive,
+        default=1,
+        help="select every Nth case (default: 1; example: 40)",
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=_positive,
+        default=2,
+        help="run N cases at a time (default: 2; example: 4)",
+    )
+    parser.add_argument(
+        "--details",
+        metavar="FILE",
+        type=Path,
+        help="write every difference as JSON lines (default: none; example: /tmp/details.jsonl)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        help="write the figures as JSON, - for standard output (default: none; example: figures.json)",
+    )
+    parser.add_argument(
+        "--except",
+        metavar="FILE",
+        dest="exemptions",
+        type=Path,
+        help="exclude the cases of a table PATTERN<TAB>REASON (default: none; example: EXCEPTIONS.tsv)",
+    )
+    parser.add_argument(
+        "--floor",
+        metavar="PERCENT",
+        type=float,
+        help="exit with 1 below this percentage of agreement (default: none; example: 99.5)",
+    )
 
 
 def _positive(text: str) -> int:
@@ -56,21 +90,55 @@ def _positive(text: str) -> int:
 
 def arguments(argv: Sequence[str] | None) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     """The parser and the parsed command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance.run", description=__doc__, epilog=EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance.run",
+        description=__doc__,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     program = parser.add_mutually_exclusive_group(required=True)
-    program.add_argument("--program", metavar="COMMAND", help="test this command (no default; example: '.venv/bin/whimbrel-httpd --dialect 2.2')")
-    program.add_argument("--apache", action="store_true", help="test Debian's apache2 of this machine, which checks the comparison itself")
-    parser.add_argument("--version", choices=VERSIONS, default="2.4", help="compare with the answers of this version (default: 2.4; example: 2.2)")
-    parser.add_argument("--utilities", metavar="COMMAND", default="{}",
-                        help="call utilities by this command, {} is the name (default: {}; example: '.venv/bin/whimbrel {}')")
-    parser.add_argument("--module-dir", metavar="DIR", default=MODULE_DIRECTORY,
-                        help=f"name this directory in LoadModule lines; it need not exist (default: {MODULE_DIRECTORY}; example: modules)")
-    parser.add_argument("--builtin", metavar="NAMES", help="omit LoadModule lines of these modules (default: those that the recorded server "
-                        "had built in; example: so,core,http)")
+    program.add_argument(
+        "--program",
+        metavar="COMMAND",
+        help="test this command (no default; example: '.venv/bin/whimbrel-httpd --dialect 2.2')",
+    )
+    program.add_argument(
+        "--apache",
+        action="store_true",
+        help="test Debian's apache2 of this machine, which checks the comparison itself",
+    )
+    parser.add_argument(
+        "--version",
+        choices=VERSIONS,
+        default="2.4",
+        help="compare with the answers of this version (default: 2.4; example: 2.2)",
+    )
+    parser.add_argument(
+        "--utilities",
+        metavar="COMMAND",
+        default="{}",
+        help="call utilities by this command, {} is the name (default: {}; example: '.venv/bin/whimbrel {}')",
+    )
+    parser.add_argument(
+        "--module-dir",
+        metavar="DIR",
+        default=MODULE_DIRECTORY,
+        help=f"name this directory in LoadModule lines; it need not exist (default: {MODULE_DIRECTORY}; example: modules)",
+    )
+    parser.add_argument(
+        "--builtin",
+        metavar="NAMES",
+        help="omit LoadModule lines of these modules (default: those that the recorded server "
+        "had built in; example: so,core,http)",
+    )
     add_selection(parser)
-    parser.add_argument("files", metavar="FILE", nargs="*", type=Path,
-                        help="read recordings, .jsonl or .jsonl.xz (default: the packed ones; example: tests/conformance/cases/core-*.xz)")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        type=Path,
+        help="read recordings, .jsonl or .jsonl.xz (default: the packed ones; example: tests/conformance/cases/core-*.xz)",
+    )
     return parser, parser.parse_args(argv)
 
 
@@ -97,7 +165,12 @@ def evaluate_all(cases: Sequence[Case], program: Program, utilities: str, jobs: 
 
 def detail(result: Result) -> dict[str, Any]:
     """A result with differences, for --details."""
-    return {"id": result.case.id, "title": result.case.title, "levels": result.levels, "differences": result.differences}
+    return {
+        "id": result.case.id,
+        "title": result.case.title,
+        "levels": result.levels,
+        "differences": result.differences,
+    }
 
 
 def write_json(path: str | None, value: object) -> None:
@@ -133,7 +206,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("no case is selected")
     results = list(evaluate_all(cases, program_of(options), utilities, options.jobs))
     if options.details:
-        lines = (json.dumps(detail(result), ensure_ascii=False) + "\n" for result in results if result.differences)
+        lines = (
+            json.dumps(detail(result), ensure_ascii=False) + "\n" for result in results if result.differences
+        )
         options.details.write_text("".join(lines), encoding="utf-8")
     counted, apart = split_exempt(results, [entry for path in exemptions for entry in exempt(path)])
     return print_report(options, counted, apart)
@@ -147,10 +222,20 @@ def print_report(options: argparse.Namespace, counted: Sequence[Result], apart: 
     if options.json != "-":
         print(table(totals))
         if apart:
-            print(f"exempt: {len(apart)} cases" + (f"; these agree now, remove them from the list: {' '.join(unneeded)}" if unneeded else ""))
+            print(
+                f"exempt: {len(apart)} cases"
+                + (f"; these agree now, remove them from the list: {' '.join(unneeded)}" if unneeded else "")
+            )
         print(f"agreement {whole.percent:.2f} % of {whole.answers} answers")
-    write_json(options.json, {"version": options.version, "families": figures(totals), "exempt": [result.case.id for result in apart],
-                              "unneeded": unneeded})
+    write_json(
+        options.json,
+        {
+            "version": options.version,
+            "families": figures(totals),
+            "exempt": [result.case.id for result in apart],
+            "unneeded": unneeded,
+        },
+    )
     return 1 if options.floor is not None and whole.percent < options.floor else 0
 
 

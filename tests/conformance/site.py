@@ -78,7 +78,11 @@ class Site:
 
     def expand(self, text: str) -> str:
         """Replace the placeholders of recorded text by the values of this site."""
-        values = {"@SERVERROOT@": self.root, "@DOCROOT@": self.document_root, "@MODULES@": self.modules.directory}
+        values = {
+            "@SERVERROOT@": self.root,
+            "@DOCROOT@": self.document_root,
+            "@MODULES@": self.modules.directory,
+        }
         values |= zip(("@PORT@", "@PORT2@", "@PORT3@"), map(str, self.ports), strict=True)
         values |= {placeholder: token for token, placeholder in self.tokens.items()}
         for placeholder, value in values.items():
@@ -165,11 +169,18 @@ def load_module_lines(names: tuple[str, ...], directory: str) -> list[str]:
 def preamble(site: Site) -> list[str]:
     """The lines that stand before the configuration; a directive that the configuration has itself is left out."""
     case, built_in = site.case, site.modules.built_in
-    lines = load_module_lines(tuple(name for name in case.modules if name not in built_in), site.modules.directory)
+    lines = load_module_lines(
+        tuple(name for name in case.modules if name not in built_in), site.modules.directory
+    )
     if not case.preamble:
         return lines
     present = built_in | set(case.modules)
-    lines += [f'ServerRoot "{site.root}"', "PidFile logs/httpd.pid", "ErrorLog logs/error_log", "ServerName localhost"]
+    lines += [
+        f'ServerRoot "{site.root}"',
+        "PidFile logs/httpd.pid",
+        "ErrorLog logs/error_log",
+        "ServerName localhost",
+    ]
     lines += _unless(site.conf, "DocumentRoot", f'DocumentRoot "{site.document_root}"')
     lines += _unless(site.conf, "Listen", f"Listen 127.0.0.1:{site.ports[0]}")
     if is_root() and (case.version == "2.2" or "unixd" in present):

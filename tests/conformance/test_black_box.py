@@ -19,8 +19,12 @@ CASES = int(os.environ.get("WHIMBREL_CASES", "3"))
 
 @pytest.mark.parametrize(("family", "version"), sorted(floors()))
 def test_recorded_answers(family: str, version: Version) -> None:
-    possible = [case for case in load_cases(family, version) if not any(entry.covers(case.id) for entry in exempt())]
+    possible = [
+        case for case in load_cases(family, version) if not any(entry.covers(case.id) for entry in exempt())
+    ]
     results = [ask(case) for case in spread(possible, CASES)]
     whole = total(map(tally, results))
     first = [difference for result in results for difference in result.differences][:3]
-    assert whole.percent >= floors()[family, version], f"{whole.full} of {whole.answers} answers agree; first differences: {first}"
+    assert whole.percent >= floors()[family, version], (
+        f"{whole.full} of {whole.answers} answers agree; first differences: {first}"
+    )

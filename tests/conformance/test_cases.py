@@ -26,9 +26,21 @@ def test_every_case_has_a_question_and_an_answer(family: str) -> None:
 
 def test_every_case_has_a_view() -> None:
     for family in families():
-        views = [case_of(record, version) for record in load(family)[::20] for version in VERSIONS if has_version(record, version)]
+        views = [
+            case_of(record, version)
+            for record in load(family)[::20]
+            for version in VERSIONS
+            if has_version(record, version)
+        ]
         assert views
-        assert all(view.requests or view.steps or view.argv or view.kind == "configtest" or not view.answer["responses"] for view in views)
+        assert all(
+            view.requests
+            or view.steps
+            or view.argv
+            or view.kind == "configtest"
+            or not view.answer["responses"]
+            for view in views
+        )
 
 
 def test_a_packed_family_is_the_recorded_one() -> None:

@@ -14,7 +14,10 @@ from tests.conformance.site import Modules, Site
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    with Site(case_of({"id": "a-0001", "conf": "", "modules": [], "answers": {"2.4": {}}}, "2.4"), Modules("m", frozenset())) as built:
+    with Site(
+        case_of({"id": "a-0001", "conf": "", "modules": [], "answers": {"2.4": {}}}, "2.4"),
+        Modules("m", frozenset()),
+    ) as built:
         yield built
 
 
@@ -44,17 +47,32 @@ def read(*pieces: bytes, method: str = "GET", ends: bool = True) -> Reply:
     return reply
 
 
-@pytest.mark.parametrize(("recorded", "expected"), [
-    ({}, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
-    ({"conn": 1}, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-    ({"version": "HTTP/1.0", "path": "/x"}, "GET /x HTTP/1.0\r\n\r\n"),
-    ({"version": ""}, "GET /\r\n"),
-    ({"host": "a.test", "headers": {"X": "1", "Y": None}}, "GET / HTTP/1.1\r\nHost: a.test\r\nX: 1\r\nConnection: close\r\n\r\n"),
-    ({"headers": [["Host", "b"], ["Connection", "x"]]}, "GET / HTTP/1.1\r\nHost: b\r\nConnection: x\r\n\r\n"),
-    ({"method": "POST", "body": "abc", "conn": 1}, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"),
-    ({"auth": ["u", "p"], "conn": 1}, "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic dTpw\r\n\r\n"),
-    ({"raw": "OPTIONS *\r\n"}, "OPTIONS *\r\n"),
-])
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        ({}, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+        ({"conn": 1}, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        ({"version": "HTTP/1.0", "path": "/x"}, "GET /x HTTP/1.0\r\n\r\n"),
+        ({"version": ""}, "GET /\r\n"),
+        (
+            {"host": "a.test", "headers": {"X": "1", "Y": None}},
+            "GET / HTTP/1.1\r\nHost: a.test\r\nX: 1\r\nConnection: close\r\n\r\n",
+        ),
+        (
+            {"headers": [["Host", "b"], ["Connection", "x"]]},
+            "GET / HTTP/1.1\r\nHost: b\r\nConnection: x\r\n\r\n",
+        ),
+        (
+            {"method": "POST", "body": "abc", "conn": 1},
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc",
+        ),
+        (
+            {"auth": ["u", "p"], "conn": 1},
+            "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic dTpw\r\n\r\n",
+        ),
+        ({"raw": "OPTIONS *\r\n"}, "OPTIONS *\r\n"),
+    ],
+)
 def test_bytes_of_a_request(site: Site, recorded: dict[str, Any], expected: str) -> None:
     assert request_bytes(request_of(recorded), site)[0] == expected.encode()
 
@@ -68,17 +86,24 @@ def test_answer_to_a_digest_challenge() -> None:
     assert "qop" not in value and "algorithm" not in value
 
 
-@pytest.mark.parametrize(("pieces", "body", "closed"), [
-    ([b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"], b"abc", None),
-    ([b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n", b"\r\na", b"bc"], b"abc", None),
-    ([b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"], b"abc", True),
-    ([b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"], b"", True),
-    ([b"HTTP/1.1 200 OK\r\n\r\nabc", b"def"], b"abcdef", True),
-    ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n", b"2\r\nde\r\n0\r\n\r\n"], b"abcde", None),
-    ([b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"], b"x", None),
-    ([b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"], b"", None),
-    ([b"<html>", b"old"], b"<html>old", True),
-])
+@pytest.mark.parametrize(
+    ("pieces", "body", "closed"),
+    [
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"], b"abc", None),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n", b"\r\na", b"bc"], b"abc", None),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"], b"abc", True),
+        ([b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"], b"", True),
+        ([b"HTTP/1.1 200 OK\r\n\r\nabc", b"def"], b"abcdef", True),
+        (
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n", b"2\r\nde\r\n0\r\n\r\n"],
+            b"abcde",
+            None,
+        ),
+        ([b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"], b"x", None),
+        ([b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"], b"", None),
+        ([b"<html>", b"old"], b"<html>old", True),
+    ],
+)
 def test_framings(pieces: list[bytes], body: bytes, closed: bool | None) -> None:
     reply = read(*pieces)
     assert (reply.body, reply.closed, reply.error) == (body, closed, None)
@@ -125,6 +150,10 @@ def test_persistent_connections(site: Site, monkeypatch: pytest.MonkeyPatch) -> 
 def test_lock_tokens_are_numbered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     token = "12345678-1234-1234-1234-123456789abc"
     client = Client(site)
-    monkeypatch.setattr(client, "connect", lambda _: Canned(f"HTTP/1.1 200 OK\r\nLock-Token: <opaquelocktoken:{token}>\r\n\r\n".encode()))
+    monkeypatch.setattr(
+        client,
+        "connect",
+        lambda _: Canned(f"HTTP/1.1 200 OK\r\nLock-Token: <opaquelocktoken:{token}>\r\n\r\n".encode()),
+    )
     client.send(request_of({}))
     assert site.expand("If: <@TOKEN1@>") == f"If: <{token}>"

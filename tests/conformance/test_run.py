@@ -16,7 +16,9 @@ ONE = ["--only", "config-args-000[56]$", "--jobs", "1"]
 
 def test_a_run_that_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     figures, details = tmp_path / "figures.json", tmp_path / "details.jsonl"
-    code = run.main(["--program", str(HTTPD), *ONE, "--floor", "100", "--json", str(figures), "--details", str(details)])
+    code = run.main(
+        ["--program", str(HTTPD), *ONE, "--floor", "100", "--json", str(figures), "--details", str(details)]
+    )
     output = capsys.readouterr().out
     assert code == 0, output + details.read_text()
     assert output.splitlines()[-1] == "agreement 100.00 % of 2 answers"
@@ -41,12 +43,23 @@ def test_an_exemption_that_is_not_needed_is_named(tmp_path: Path, capsys: pytest
     table.write_text("# a comment\nconfig-args-0005\ta reason\n")
     assert run.main(["--program", str(HTTPD), *ONE, "--except", str(table), "--json", "-"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert (figures["exempt"], figures["unneeded"], figures["families"]["ALL"]["cases"]) == (["config-args-0005"], ["config-args-0005"], 1)
+    assert (figures["exempt"], figures["unneeded"], figures["families"]["ALL"]["cases"]) == (
+        ["config-args-0005"],
+        ["config-args-0005"],
+        1,
+    )
 
 
-@pytest.mark.parametrize("arguments", [
-    [], ["--program", "x", "--apache"], ["--program", "x", "no-such-file"], ["--program", "x", "--every", "0"], ["--program", "x", "--only", "none$"],
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--program", "x", "--apache"],
+        ["--program", "x", "no-such-file"],
+        ["--program", "x", "--every", "0"],
+        ["--program", "x", "--only", "none$"],
+    ],
+)
 def test_wrong_command_lines(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         run.main(arguments)
@@ -63,12 +76,27 @@ def test_every_option_has_a_default_and_an_example(runner: object) -> None:
 
 @pytest.mark.skipif(not APACHE.exists(), reason="needs apache2")
 def test_the_recorded_server_agrees_with_its_recording(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["--apache", "--only", "core-path-000[1-3]$|config-args-000[1-9]$", "--jobs", "1", "--floor", "100"]) == 0
+    assert (
+        run.main(
+            [
+                "--apache",
+                "--only",
+                "core-path-000[1-3]$|config-args-000[1-9]$",
+                "--jobs",
+                "1",
+                "--floor",
+                "100",
+            ]
+        )
+        == 0
+    )
     assert "agreement 100.00 %" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not APACHE.exists(), reason="needs apache2")
-def test_a_configuration_that_is_not_upgraded_is_a_defect(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_configuration_that_is_not_upgraded_is_a_defect(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     arguments = ["--upgrade", "/bin/true", "--only", "authz-single-0001$", "--jobs", "1", "--json", "-"]
     assert upgrade_run.main(arguments) == 0
     assert json.loads(capsys.readouterr().out)["defects"] == 1

@@ -20,8 +20,12 @@ def site(version: Version = "2.4", **keys: Any) -> Site:
 
 def test_files() -> None:
     files = {
-        "htdocs/a/b.txt": "port @PORT@", "htdocs/bytes": {"base64": "AP8="}, "var/run.sh": {"text": "x", "mode": "0o755"},
-        "htdocs/link": {"symlink": "@DOCROOT@/a"}, "htdocs/empty/": "", "htdocs/parts": {"parts": [["ab", 2], ["c", 3]]},
+        "htdocs/a/b.txt": "port @PORT@",
+        "htdocs/bytes": {"base64": "AP8="},
+        "var/run.sh": {"text": "x", "mode": "0o755"},
+        "htdocs/link": {"symlink": "@DOCROOT@/a"},
+        "htdocs/empty/": "",
+        "htdocs/parts": {"parts": [["ab", 2], ["c", 3]]},
     }
     with site(files=files) as built:
         root = Path(built.root)
@@ -31,7 +35,10 @@ def test_files() -> None:
         assert os.readlink(root / "htdocs/link") == built.document_root + "/a"
         assert (root / "htdocs/empty").is_dir()
         assert (root / "htdocs/parts").read_text() == "ababccc"
-        assert {(root / name).stat().st_mtime for name in ("htdocs", "htdocs/a", "htdocs/a/b.txt", "conf/httpd.conf")} == {FILE_TIME}
+        assert {
+            (root / name).stat().st_mtime
+            for name in ("htdocs", "htdocs/a", "htdocs/a/b.txt", "conf/httpd.conf")
+        } == {FILE_TIME}
         assert built.read("htdocs/parts") == "ababccc" and built.read("none") == ""
     assert not root.exists()
 
@@ -42,7 +49,11 @@ def test_preamble() -> None:
         assert lines[0] == "LoadModule mime_module m/mod_mime.so"
         assert "LoadModule log_config_module m/mod_log_config.so" not in lines  # built in
         assert f"Listen 127.0.0.1:{built.ports[0]}" in lines
-        assert {"CustomLog logs/access_log recorded", "TypesConfig conf/mime.types", "DefaultRuntimeDir run"} <= set(lines)
+        assert {
+            "CustomLog logs/access_log recorded",
+            "TypesConfig conf/mime.types",
+            "DefaultRuntimeDir run",
+        } <= set(lines)
         assert built.read("conf/preamble.conf") == built.preamble
 
 
@@ -53,10 +64,13 @@ def test_the_configuration_replaces_lines_of_the_preamble() -> None:
         assert built.read("conf/httpd.conf") == conf.replace("@PORT2@", str(built.ports[1]))
 
 
-@pytest.mark.parametrize(("version", "expected"), [
-    ("2.2", "LoadModule mime_module m/mod_mime.so\nLoadModule log_config_module m/mod_log_config.so\n"),
-    ("2.4", "LoadModule mime_module m/mod_mime.so\n"),
-])
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("2.2", "LoadModule mime_module m/mod_mime.so\nLoadModule log_config_module m/mod_log_config.so\n"),
+        ("2.4", "LoadModule mime_module m/mod_mime.so\n"),
+    ],
+)
 def test_a_case_without_preamble_has_its_modules_alone(version: Version, expected: str) -> None:
     with site(version, preamble=False) as built:
         assert built.preamble == expected
@@ -71,8 +85,14 @@ def test_expand_and_mask_are_inverse() -> None:
 
 
 def test_one_version_of_a_case() -> None:
-    record = {"id": "a-0001", "conf": {"2.2": "old", "2.4": "new"}, "modules": {"2.2": ["a"], "2.4": ["b"]}, "answers": {"2.2": {}, "2.4": {}},
-              "files": {"2.2": {"x": "1"}, "2.4": {"y": "2"}}, "requests": [{"headers": {"A": None, "B": 5}, "port": 80, "auth": ["u", "p"]}]}
+    record = {
+        "id": "a-0001",
+        "conf": {"2.2": "old", "2.4": "new"},
+        "modules": {"2.2": ["a"], "2.4": ["b"]},
+        "answers": {"2.2": {}, "2.4": {}},
+        "files": {"2.2": {"x": "1"}, "2.4": {"y": "2"}},
+        "requests": [{"headers": {"A": None, "B": 5}, "port": 80, "auth": ["u", "p"]}],
+    }
     old, new = case_of(record, "2.2"), case_of(record, "2.4")
     assert (old.conf, old.modules, set(old.files)) == ("old", ("a",), {"x"})
     assert (new.conf, new.modules, set(new.files)) == ("new", ("b",), {"y"})
@@ -80,6 +100,9 @@ def test_one_version_of_a_case() -> None:
     assert (request.headers, request.port, request.auth) == ((("A", None), ("B", "5")), "80", ("u", "p"))
 
 
-@pytest.mark.parametrize(("name", "family"), [("core-http-0012", "core-http"), ("authz-nested-2-0001", "authz-nested-2"), ("a-h012x", "a")])
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [("core-http-0012", "core-http"), ("authz-nested-2-0001", "authz-nested-2"), ("a-h012x", "a")],
+)
 def test_family(name: str, family: str) -> None:
     assert family_of(name) == family

@@ -100,7 +100,9 @@ def remove_built_in(site: Site) -> None:
     """Remove the LoadModule lines that apache2 refuses, since the modules are compiled in."""
     names = "|".join(site.modules.built_in)
     path = Path(site.path("conf/httpd.conf"))
-    path.write_bytes(re.sub(rf"(?im)^[ \t]*LoadModule\s+(?:{names})_module\s.*\n".encode(), b"", path.read_bytes()))
+    path.write_bytes(
+        re.sub(rf"(?im)^[ \t]*LoadModule\s+(?:{names})_module\s.*\n".encode(), b"", path.read_bytes())
+    )
 
 
 def seen(status: int, headers: Iterable[Sequence[str]], mask: Mask) -> Seen:
@@ -113,8 +115,15 @@ def seen(status: int, headers: Iterable[Sequence[str]], mask: Mask) -> Seen:
 def upgrade_and_compare(case: Case, command: Sequence[str]) -> Outcome:
     """Upgrade a case, start apache2 on the result, and compare its answers."""
     with merged_site(case) as site, running_backends(site), UpgradedServer(site) as server:
-        done = subprocess.run([*command, "-d", site.root, "-f", "conf/httpd.conf"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=UPGRADE_TIMEOUT, cwd=site.root, check=False)
+        done = subprocess.run(
+            [*command, "-d", site.root, "-f", "conf/httpd.conf"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=UPGRADE_TIMEOUT,
+            cwd=site.root,
+            check=False,
+        )
         output = done.stdout.decode("utf-8", "replace")
         reported = done.returncode == REVIEW_CODE or "needs review" in output.lower()
         remove_built_in(site)
@@ -133,11 +142,18 @@ def upgrade_and_compare(case: Case, command: Sequence[str]) -> Outcome:
 def compare_answers(server: ProgramServer, reported: bool) -> Outcome:
     """Send the requests and compare what a client sees."""
     case, mask = server.site.case, server.site.mask()
-    pairs = [(request, response) for request, response in zip(case.requests, case.answer["responses"], strict=True) if "status" in response]
+    pairs = [
+        (request, response)
+        for request, response in zip(case.requests, case.answer["responses"], strict=True)
+        if "status" in response
+    ]
     expected = [seen(response["status"], response["headers"], str) for _, response in pairs]
     actual = [_ask(server, request, mask) for request, _ in pairs]
-    differences = [{"request": request.record, "2.2": old, "upgraded": new}
-                   for (request, _), old, new in zip(pairs, expected, actual, strict=True) if old != new]
+    differences = [
+        {"request": request.record, "2.2": old, "upgraded": new}
+        for (request, _), old, new in zip(pairs, expected, actual, strict=True)
+        if old != new
+    ]
     verdict = SAME if not differences else "marked" if reported else "unmarked"
     facts = {"differences": differences[:_MAX_DIFFERENCES]} if differences else {}
     return Outcome(case, verdict, len(pairs), len(pairs) - len(differences), facts)
@@ -166,27 +182,44 @@ def count(outcomes: Iterable[Outcome]) -> dict[str, Counter[str]]:
     totals: dict[str, Counter[str]] = {}
     for outcome in outcomes:
         for name in (outcome.case.family, TOTAL):
-            totals.setdefault(name, Counter()).update({outcome.verdict: 1, "answers": outcome.answers, "equal": outcome.equal})
+            totals.setdefault(name, Counter()).update(
+                {outcome.verdict: 1, "answers": outcome.answers, "equal": outcome.equal}
+            )
     return dict(sorted(totals.items(), key=lambda item: (item[0] == TOTAL, item[0])))
 
 
 def table(totals: dict[str, Counter[str]]) -> str:
     """One line for each family, and one for all."""
     columns = (*VERDICTS, "answers", "equal")
-    rows = (f"{name:34}" + "".join(f"{one[column]:>10}" for column in columns) for name, one in totals.items())
+    rows = (
+        f"{name:34}" + "".join(f"{one[column]:>10}" for column in columns) for name, one in totals.items()
+    )
     return "\n".join([f"{'family':34}" + "".join(f"{column:>10}" for column in columns), *rows])
 
 
 def arguments(argv: Sequence[str] | None) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     """The parser and the parsed command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance.upgrade_run", description=__doc__, epilog=EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--upgrade", metavar="COMMAND", required=True,
-                        help="upgrade in place by this command (no default; example: '.venv/bin/whimbrel upgrade --write')")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance.upgrade_run",
+        description=__doc__,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--upgrade",
+        metavar="COMMAND",
+        required=True,
+        help="upgrade in place by this command (no default; example: '.venv/bin/whimbrel upgrade --write')",
+    )
     add_selection(parser)
-    parser.add_argument("files", metavar="FILE", nargs="*", type=Path,
-                        help=f"read recordings, .jsonl or .jsonl.xz (default: the packed {', '.join(FAMILIES)}; "
-                        "example: tests/conformance/cases/authz-*.xz)")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        type=Path,
+        help=f"read recordings, .jsonl or .jsonl.xz (default: the packed {', '.join(FAMILIES)}; "
+        "example: tests/conformance/cases/authz-*.xz)",
+    )
     return parser, parser.parse_args(argv)
 
 
@@ -196,13 +229,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     if absent := missing([*options.files, *exemptions]):
         parser.error(f"no such file: {', '.join(absent)}")
     entries = [entry for path in exemptions for entry in exempt(path)]
-    cases = [case for case in read_cases(options.files or packed(*FAMILIES), "2.2", options.only)
-             if is_upgradable(case) and not any(entry.covers(case.id) for entry in entries)][:: options.every]
+    cases = [
+        case
+        for case in read_cases(options.files or packed(*FAMILIES), "2.2", options.only)
+        if is_upgradable(case) and not any(entry.covers(case.id) for entry in entries)
+    ][:: options.every]
     if not cases:
         parser.error("no case is selected")
     outcomes = list(upgrade_all(cases, absolute(options.upgrade), options.jobs))
     if options.details:
-        lines = (json.dumps(detail(one), ensure_ascii=False) + "\n" for one in outcomes if one.verdict != SAME)
+        lines = (
+            json.dumps(detail(one), ensure_ascii=False) + "\n" for one in outcomes if one.verdict != SAME
+        )
         options.details.write_text("".join(lines), encoding="utf-8")
     return print_report(options, count(outcomes))
 
@@ -218,7 +256,9 @@ def print_report(options: argparse.Namespace, totals: dict[str, Counter[str]]) -
     share, defects = percentage(whole["equal"], whole["answers"]), sum(whole[verdict] for verdict in DEFECTS)
     if options.json != "-":
         print(table(totals))
-        print(f"equal after upgrade: {share:.2f} % of {whole['answers']} answers; configurations unmarked or broken: {defects}")
+        print(
+            f"equal after upgrade: {share:.2f} % of {whole['answers']} answers; configurations unmarked or broken: {defects}"
+        )
     write_json(options.json, {"families": totals, "percent": round(share, 3), "defects": defects})
     return 1 if options.floor is not None and (share < options.floor or defects) else 0
 

@@ -17,7 +17,13 @@ PARTS = ("files", "rewrite", "trees")
 
 def files() -> list[Path]:
     """Every file of every set."""
-    return sorted(path for directory in (CONFIGURATIONS, LARGER_SET) for part in PARTS for path in (directory / part).rglob("*") if path.is_file())
+    return sorted(
+        path
+        for directory in (CONFIGURATIONS, LARGER_SET)
+        for part in PARTS
+        for path in (directory / part).rglob("*")
+        if path.is_file()
+    )
 
 
 def roots() -> list[tuple[str, Path, str]]:
