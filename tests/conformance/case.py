@@ -87,7 +87,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class Case:
-    """One recorded case for one version: the question (configuration, files, requests) and the recorded answer.
+    """One recorded case for one version: configuration, files, requests, and the recorded answer.
 
     Attributes:
         modules: short names, in LoadModule order.

@@ -1,4 +1,4 @@
-"""The recordings: the packed ones of the repository (tools/pack_cases.py), other files, and the lists of floors and exemptions."""
+"""The recordings (packed by tools/pack_cases.py, or other files), and the lists of floors and exemptions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import TypeVar
 
 from tests.conformance.case import Case, Record, Version, case_of, has_version
 
-HERE = Path(__file__).resolve().parent
-PACKED = HERE / "cases"
-EXEMPTIONS = HERE / "EXCEPTIONS.tsv"
-FLOORS = HERE / "FLOORS.tsv"
+DIRECTORY = Path(__file__).resolve().parent
+PACKED = DIRECTORY / "cases"
+EXEMPTIONS = DIRECTORY / "EXCEPTIONS.tsv"
+FLOORS = DIRECTORY / "FLOORS.tsv"
 PACKED_SUFFIX = ".jsonl.xz"
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Exempt:
-    """One line of a list of exemptions: the cases whose whole id matches *pattern* cannot agree, because of *reason*."""
+    """One exemption: the cases whose whole id matches *pattern* cannot agree, because of *reason*."""
 
     pattern: str
     reason: str

@@ -1,4 +1,4 @@
-"""Client of the recorded requests: bytes as sent, chunks with gaps, persistent connections, TLS, Digest, source addresses."""
+"""Client of recorded requests: raw bytes, chunks, persistent connections, TLS, Digest, source addresses."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Client:
         return self.send(replace(plain, headers=(*headers, ("Authorization", value))))
 
     def _note_lock_tokens(self, reply: Reply) -> None:
-        """Number the DAV lock tokens in the order in which they appear: later requests name them by their placeholders."""
+        """Number the DAV lock tokens in their order: later requests name them by placeholders."""
         text = " ".join(value for _, value in reply.headers) + reply.body.decode("latin-1")
         for token in _LOCK_TOKEN.findall(text):
             self.site.tokens.setdefault(token, f"@TOKEN{len(self.site.tokens) + 1}@")
@@ -147,7 +147,7 @@ def start_tls(plain: socket.socket, request: Request, site: Site) -> ssl.SSLSock
 
 
 def is_closed(connection: Transport, timeout: float) -> bool:
-    """Return True if the server has closed the connection; False if bytes or nothing arrived, and always for TLS."""
+    """Return True if the server has closed the connection; always False for TLS."""
     if isinstance(connection, ssl.SSLSocket):
         return False
     connection.settimeout(_PEEK_TIMEOUT)
@@ -201,7 +201,7 @@ def _fields(request: Request, body: bytes | None) -> Fields:
 
 
 def digest_authorization(challenge: str, digest: Record, method: str, path: str) -> str:
-    """The Authorization value that answers a challenge (RFC 7616, MD5), in the form of the recorded client."""
+    """The Authorization value that answers a challenge (RFC 7616, MD5) as the recorded client did."""
     offered = dict(re.findall(r'(\w+)="?([^",]*)"?', challenge))
     realm, nonce = (digest.get(key, offered.get(key, "")) for key in ("realm", "nonce"))
     count, qop, uri = digest.get("nc", "00000001"), digest.get("qop", "auth"), digest.get("uri", path)

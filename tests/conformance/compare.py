@@ -1,6 +1,6 @@
 """Compare a reply with the recorded response, at rising levels, and log files with the recorded lines.
 
-Date and Server are not compared, nor is what names the program; a placeholder of the recording matches any text.
+Date, Server and the name of the program are not compared; a placeholder of the recording matches any text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ LIFECYCLE_CODES = frozenset(
 )
 """Codes of the start and the end of a server, which are not recorded with a site."""
 LIFECYCLE_LINE = re.compile(
-    r"resuming normal operations|Command line:|caught SIGTERM|configured -- |Digest: (?:generating|done)|removed PID file"
+    r"resuming normal operations|Command line:|caught SIGTERM|configured -- "
+    r"|Digest: (?:generating|done)|removed PID file"
 )
 _CODE = re.compile(r"\bAH\d{5}\b")
 _INODE = re.compile(r'^((?:W/)?")[0-9a-f]+-([0-9a-f]+-[0-9a-f]+)')
@@ -87,7 +88,7 @@ def _length_varies(expected: Record) -> bool:
 def headers_match(
     expected: Iterable[Sequence[str]], actual: Iterable[Sequence[str]], ignored: Iterable[str] = ()
 ) -> bool:
-    """Return True if both have the same fields: any order of names, recorded order of the values of one name."""
+    """Return True if both have the same fields; only the values of one name have an order."""
     skipped = IGNORED_FIELDS | set(ignored)
     wanted, found = comparable_fields(expected, skipped), comparable_fields(actual, skipped)
     return [name for name, _ in wanted] == [name for name, _ in found] and all(
@@ -109,7 +110,7 @@ def comparable_fields(pairs: Iterable[Sequence[str]], ignored: Iterable[str]) ->
 
 
 def body_matches(expected: Record, reply: Reply, mask: Mask) -> bool:
-    """Return True if the body agrees; `decoded` compares the decompressed body, a digest stands for a long one."""
+    """Return True if the body agrees: plain, decompressed (`decoded`), or by the digest of a long one."""
     if "body_omitted" in expected or expected.get("body_normalised"):
         return True
     key = "decoded" if "decoded" in expected or "decoded_sha256" in expected else "body"

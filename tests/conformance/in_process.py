@@ -1,7 +1,7 @@
 """The recorded cases asked of an engine in this process: no server and no socket, the same comparison.
 
-The server root is built as for a real program; `start` reads the configuration into an engine, and the bytes of a request go through
-`whimbrel.testing.wire.Client` instead of a socket.
+The server root is built as for a real program; `start` reads the configuration into an engine, and the bytes
+of a request go through `whimbrel.testing.wire.Client` instead of a socket.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def load_engine(site: Site, runtime: StandIn) -> Engine:
 
 
 def is_possible(case: Case) -> bool:
-    """Return True if an engine can answer the case: a site of plain requests, without backends, TLS and waiting."""
+    """Return True for a site of plain requests, without backends, TLS and waiting."""
     return (
         case.kind == "site"
         and not case.backends

@@ -14,7 +14,7 @@ HTTPD = Path(sys.executable).with_name("whimbrel-httpd")
 UTILITIES = f"{Path(sys.executable).with_name('whimbrel')} {{}}"
 
 
-def ask(case: Case) -> Result:
+def evaluate_checkout(case: Case) -> Result:
     """The result of asking whimbrel-httpd one case."""
     command = f"{HTTPD} --dialect 2.2" if case.version == "2.2" else str(HTTPD)
     return evaluate(case, Program.of(command, case.version), UTILITIES)
@@ -28,4 +28,4 @@ def is_needed(entry: Exempt) -> bool:
         for version in VERSIONS
         if has_version(record, version)
     )
-    return any(ask(case).differences for case in views)
+    return any(evaluate_checkout(case).differences for case in views)

@@ -1,7 +1,7 @@
 """Masks: placeholders for text that changes from run to run.
 
-A site replaces its own paths and ports in actual text by placeholders (`SiteMask`).  Recorded text holds the same placeholders and
-more (@DATE@, @TOKEN1@ ...), each of which matches any text (`matches`).
+A site replaces its own paths and ports in actual text by placeholders (`SiteMask`).  Recorded text holds the
+same placeholders and more (@DATE@, @TOKEN1@ ...), each of which matches any text (`matches`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ Mask = Callable[[str], str]
 EXACT = frozenset({"@SERVERROOT@", "@DOCROOT@", "@PORT@", "@PORT2@", "@PORT3@"})
 """Placeholders that stand for themselves: actual text has them too."""
 PRODUCT = re.compile(
-    r"(?:Apache|Whimbrel)(?:/(?:\d[\w.+-]*|@VERSION@))?(?: \([^)]*\))?(?:(?: mod_\w+| OpenSSL| PHP| DAV| mod_ssl)/[\w.]+)*"
+    r"(?:Apache|Whimbrel)(?:/(?:\d[\w.+-]*|@VERSION@))?(?: \([^)]*\))?"
+    r"(?:(?: mod_\w+| OpenSSL| PHP| DAV| mod_ssl)/[\w.]+)*"
 )
 """The product tokens of a Server field or a version text."""
 

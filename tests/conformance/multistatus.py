@@ -1,4 +1,4 @@
-"""One order for the parts of a WebDAV multistatus (RFC 4918, 13), which httpd writes in the order of the directory."""
+"""Sort the parts of a WebDAV multistatus (RFC 4918, 13), which httpd writes in the order of the directory."""
 
 from __future__ import annotations
 

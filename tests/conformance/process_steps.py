@@ -23,7 +23,7 @@ _ENDED: Outcome = (None, True)
 
 
 def run_steps(server: ProgramServer) -> Iterator[tuple[Record, Record, Any, bool]]:
-    """Run the steps of the case; yield each step, its recorded result, its actual result, and whether they agree."""
+    """Run the steps; yield each step, its recorded result, its actual result, and whether they agree."""
     case = server.site.case
     for step, expected in zip(case.steps, case.answer["steps"], strict=False):
         actual, agrees = ACTIONS[step["do"]](server, step, expected)

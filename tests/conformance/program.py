@@ -43,7 +43,7 @@ class Program:
         directory: str = MODULE_DIRECTORY,
         built_in: frozenset[str] | None = None,
     ) -> Program:
-        """The program of a shell-like command; by default with the built-in modules of the recorded *version*."""
+        """The program of a command line; by default with the built-in modules of the recorded *version*."""
         return cls(
             tuple(absolute(command)), Modules(directory, BUILT_IN[version] if built_in is None else built_in)
         )
@@ -55,7 +55,7 @@ def apache() -> Program:
 
 
 def absolute(command: str) -> list[str]:
-    """The words of a command; the first is made absolute if it is a file, since programs run in their server root."""
+    """The words of a command, a file as the first made absolute: programs run in their server root."""
     argv = shlex.split(command)
     if os.path.exists(argv[0]):
         argv[0] = os.path.abspath(argv[0])
@@ -97,7 +97,7 @@ class ProgramServer:
         ]
 
     def call(self, *arguments: str, timeout: float = COMMAND_TIMEOUT) -> subprocess.CompletedProcess[bytes]:
-        """Run the program to its end; at a timeout kill its process group and raise subprocess.TimeoutExpired."""
+        """Run the program to its end; at a timeout kill its process group and raise TimeoutExpired."""
         child = subprocess.Popen(
             self.argv(*arguments),
             stdin=subprocess.DEVNULL,
@@ -116,7 +116,7 @@ class ProgramServer:
         return subprocess.CompletedProcess(child.args, child.returncode, out, err)
 
     def start(self) -> bool:
-        """Start the program; True once a port listens and the PID file is written, False if the program ended or never listened."""
+        """Start the program; return True once it listens and has a PID file, False if the start fails."""
         with open(self.site.path("stderr.txt"), "wb") as output:
             self.process = subprocess.Popen(
                 self.argv("-DFOREGROUND"),

@@ -56,9 +56,9 @@ class Tally:
         return percentage(self.full, self.answers)
 
 
-def percentage(part: int, whole: int) -> float:
-    """*part* of *whole* in percent; 0 of nothing."""
-    return 100 * part / max(whole, 1)
+def percentage(part: int, overall: int) -> float:
+    """*part* of *overall* in percent; 0 of nothing."""
+    return 100 * part / max(overall, 1)
 
 
 def tally(result: Result) -> Tally:
@@ -101,12 +101,12 @@ def table(totals: dict[str, Tally]) -> str:
 
 
 def _row(name: str, one: Tally) -> str:
-    cells = (_cell(getattr(one, part), getattr(one, whole)) for _, part, whole in _COLUMNS)
+    cells = (_cell(getattr(one, part), getattr(one, overall)) for _, part, overall in _COLUMNS)
     return f"{name:{_NAME_WIDTH}} {one.answers:7} " + " ".join(cells)
 
 
-def _cell(part: int, whole: int) -> str:
-    return f"{f'{percentage(part, whole):.1f}%' if whole else '-':>8}"
+def _cell(part: int, overall: int) -> str:
+    return f"{f'{percentage(part, overall):.1f}%' if overall else '-':>8}"
 
 
 def figures(totals: dict[str, Tally]) -> dict[str, Any]:

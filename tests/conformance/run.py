@@ -1,6 +1,7 @@
-"""Ask an httpd-compatible program the recorded questions, compare its answers, and print the agreement per family.
+"""Send the recorded requests to an httpd-compatible program, compare its answers, print the agreement.
 
-Columns, at rising strictness: status, and header fields, and body (full); then error logs that agree, and access log lines.
+Columns, at rising strictness: status, and header fields, and body (full).  Two more columns count
+the error logs and the access log lines that agree.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ exit codes:
   2  the command line is wrong, or no case is selected
 
 examples:
-  python -m tests.conformance.run --program .venv/bin/whimbrel-httpd --utilities ".venv/bin/whimbrel {}" --every 40
-  python -m tests.conformance.run --program ".venv/bin/whimbrel-httpd --dialect 2.2" --version 2.2 --only authz-single
+  python -m tests.conformance.run --program .venv/bin/whimbrel-httpd --every 40
+  python -m tests.conformance.run --program ".venv/bin/whimbrel-httpd --dialect 2.2" --version 2.2
   python -m tests.conformance.run --apache --every 40
 """
 
@@ -123,7 +124,8 @@ def arguments(argv: Sequence[str] | None) -> tuple[argparse.ArgumentParser, argp
         "--module-dir",
         metavar="DIR",
         default=MODULE_DIRECTORY,
-        help=f"name this directory in LoadModule lines; it need not exist (default: {MODULE_DIRECTORY}; example: modules)",
+        help="name this directory in LoadModule lines; it need not exist "
+        f"(default: {MODULE_DIRECTORY}; example: modules)",
     )
     parser.add_argument(
         "--builtin",
@@ -137,7 +139,8 @@ def arguments(argv: Sequence[str] | None) -> tuple[argparse.ArgumentParser, argp
         metavar="FILE",
         nargs="*",
         type=Path,
-        help="read recordings, .jsonl or .jsonl.xz (default: the packed ones; example: tests/conformance/cases/core-*.xz)",
+        help="read recordings, .jsonl or .jsonl.xz "
+        "(default: the packed ones; example: tests/conformance/cases/core-*.xz)",
     )
     return parser, parser.parse_args(argv)
 
@@ -217,7 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def print_report(options: argparse.Namespace, counted: Sequence[Result], apart: Sequence[Result]) -> int:
     """Print the table and the agreement; return the exit code."""
     totals = by_family(counted)
-    whole = total(totals.values())
+    overall = total(totals.values())
     unneeded = [result.case.id for result in apart if not result.differences]
     if options.json != "-":
         print(table(totals))
@@ -226,7 +229,7 @@ def print_report(options: argparse.Namespace, counted: Sequence[Result], apart: 
                 f"exempt: {len(apart)} cases"
                 + (f"; these agree now, remove them from the list: {' '.join(unneeded)}" if unneeded else "")
             )
-        print(f"agreement {whole.percent:.2f} % of {whole.answers} answers")
+        print(f"agreement {overall.percent:.2f} % of {overall.answers} answers")
     write_json(
         options.json,
         {
@@ -236,7 +239,7 @@ def print_report(options: argparse.Namespace, counted: Sequence[Result], apart: 
             "unneeded": unneeded,
         },
     )
-    return 1 if options.floor is not None and whole.percent < options.floor else 0
+    return 1 if options.floor is not None and overall.percent < options.floor else 0
 
 
 if __name__ == "__main__":

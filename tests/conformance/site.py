@@ -1,6 +1,6 @@
-"""The server root of a case: files, modes, links, times, and the preamble that stands before the configuration.
+"""The server root of a case: files, modes, links, times, and the preamble of the configuration.
 
-The preamble (LoadModule, Listen, logs ...) is a file of its own, so line numbers in messages are those of the case.
+The preamble (LoadModule, Listen, logs ...) is a separate file: line numbers in messages are those of the case.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def load_module_lines(names: tuple[str, ...], directory: str) -> list[str]:
 
 
 def preamble(site: Site) -> list[str]:
-    """The lines that stand before the configuration; a directive that the configuration has itself is left out."""
+    """The lines before the configuration, without the directives that the configuration has itself."""
     case, built_in = site.case, site.modules.built_in
     lines = load_module_lines(
         tuple(name for name in case.modules if name not in built_in), site.modules.directory

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conformance.case import Version
 from tests.conformance.cases import exempt, floors, load_cases, spread
-from tests.conformance.judge import ask
+from tests.conformance.judge import evaluate_checkout
 from tests.conformance.report import tally, total
 
 CASES = int(os.environ.get("WHIMBREL_CASES", "3"))
@@ -22,9 +22,9 @@ def test_recorded_answers(family: str, version: Version) -> None:
     possible = [
         case for case in load_cases(family, version) if not any(entry.covers(case.id) for entry in exempt())
     ]
-    results = [ask(case) for case in spread(possible, CASES)]
-    whole = total(map(tally, results))
+    results = [evaluate_checkout(case) for case in spread(possible, CASES)]
+    overall = total(map(tally, results))
     first = [difference for result in results for difference in result.differences][:3]
-    assert whole.percent >= floors()[family, version], (
-        f"{whole.full} of {whole.answers} answers agree; first differences: {first}"
+    assert overall.percent >= floors()[family, version], (
+        f"{overall.full} of {overall.answers} answers agree; first differences: {first}"
     )

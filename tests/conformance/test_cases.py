@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.case import KINDS, VERSIONS, case_of, has_version
-from tests.conformance.cases import HERE, PACKED, PACKED_SUFFIX, families, floors, load, packed
+from tests.conformance.cases import DIRECTORY, PACKED, PACKED_SUFFIX, families, floors, load, packed
 
-LARGER = Path(os.environ.get("WHIMBREL_SHARED") or HERE.parents[2] / "shared") / "conformance" / "given"
+LARGER = Path(os.environ.get("WHIMBREL_SHARED") or DIRECTORY.parents[2] / "shared") / "conformance" / "given"
 """The recordings that the packed ones were made from, where they are present."""
 FAMILIES = 42
 
@@ -44,7 +44,7 @@ def test_every_case_has_a_view() -> None:
 
 
 def test_a_packed_family_is_the_recorded_one() -> None:
-    """Compare with the recordings that were packed, where they are present; otherwise only count the packed ones."""
+    """Compare with the recordings that were packed, if they are present; count the packed ones."""
     assert len(packed()) == FAMILIES
     for path in sorted(LARGER.glob("*.jsonl")):
         unpacked = lzma.decompress((PACKED / (path.stem + PACKED_SUFFIX)).read_bytes())

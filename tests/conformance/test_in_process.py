@@ -1,4 +1,7 @@
-"""Recorded cases of the families with a floor, asked of the engine in this process; WHIMBREL_CASES=N asks N of each family instead of 40."""
+"""Recorded cases of the families with a floor, asked of the engine in this process.
+
+WHIMBREL_CASES=N asks N of each family instead of 40.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ def test_recorded_answers(family: str, version: Version) -> None:
         if is_possible(case) and not any(entry.covers(case.id) for entry in exempt())
     ]
     results = [answer(case) for case in spread(possible, CASES)]
-    whole = total(map(tally, results))
+    overall = total(map(tally, results))
     first = [difference for result in results for difference in result.differences][:3]
-    assert whole.percent >= floors()[family, version], (
-        f"{whole.full} of {whole.answers} answers agree; first differences: {first}"
+    assert overall.percent >= floors()[family, version], (
+        f"{overall.full} of {overall.answers} answers agree; first differences: {first}"
     )

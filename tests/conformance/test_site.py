@@ -71,7 +71,7 @@ def test_the_configuration_replaces_lines_of_the_preamble() -> None:
         ("2.4", "LoadModule mime_module m/mod_mime.so\n"),
     ],
 )
-def test_a_case_without_preamble_has_its_modules_alone(version: Version, expected: str) -> None:
+def test_a_case_without_preamble_has_only_its_modules(version: Version, expected: str) -> None:
     with site(version, preamble=False) as built:
         assert built.preamble == expected
 

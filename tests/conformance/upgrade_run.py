@@ -1,7 +1,7 @@
-"""Upgrade recorded 2.2 configurations in place, start a real apache2 2.4 on the results, and compare with the answers of 2.2.
+"""Upgrade recorded 2.2 configurations in place, start apache2 on the results, compare with the answers of 2.2.
 
-The server root holds conf/httpd.conf (LoadModule lines of 2.2, the usual preamble, the text of the case) and the files of the case.
-The command is called as COMMAND -d ROOT -f conf/httpd.conf and edits files in place.  The verdict on a case is one of
+The server root holds the files of the case and conf/httpd.conf: LoadModule lines of 2.2, the preamble, the text
+of the case.  The command is called as COMMAND -d ROOT -f conf/httpd.conf and edits files in place.  Verdicts:
 
   same      every status, redirect target and password challenge equals the one of 2.2
   marked    an answer differs, and the command reported it ("needs review" in its output, or exit code 3)
@@ -81,7 +81,7 @@ class UpgradedServer(ProgramServer):
 
 
 def is_upgradable(case: Case) -> bool:
-    """Return True if 2.2 started with the configuration and it stands for a whole server."""
+    """Return True if 2.2 started with the configuration and it stands for a overall server."""
     return case.kind == "site" and bool(case.answer["started"]) and case.preamble and not case.strict
 
 
@@ -148,7 +148,7 @@ def compare_answers(server: ProgramServer, reported: bool) -> Outcome:
         if "status" in response
     ]
     expected = [seen(response["status"], response["headers"], str) for _, response in pairs]
-    actual = [_ask(server, request, mask) for request, _ in pairs]
+    actual = [_send(server, request, mask) for request, _ in pairs]
     differences = [
         {"request": request.record, "2.2": old, "upgraded": new}
         for (request, _), old, new in zip(pairs, expected, actual, strict=True)
@@ -159,7 +159,7 @@ def compare_answers(server: ProgramServer, reported: bool) -> Outcome:
     return Outcome(case, verdict, len(pairs), len(pairs) - len(differences), facts)
 
 
-def _ask(server: ProgramServer, request: Request, mask: Mask) -> Seen:
+def _send(server: ProgramServer, request: Request, mask: Mask) -> Seen:
     reply = server.client.send(request)
     return seen(reply.status, reply.headers, mask)
 
@@ -252,12 +252,16 @@ def detail(outcome: Outcome) -> dict[str, Any]:
 
 def print_report(options: argparse.Namespace, totals: dict[str, Counter[str]]) -> int:
     """Print the table and the agreement; return the exit code."""
-    whole = totals[TOTAL]
-    share, defects = percentage(whole["equal"], whole["answers"]), sum(whole[verdict] for verdict in DEFECTS)
+    overall = totals[TOTAL]
+    share, defects = (
+        percentage(overall["equal"], overall["answers"]),
+        sum(overall[verdict] for verdict in DEFECTS),
+    )
     if options.json != "-":
         print(table(totals))
         print(
-            f"equal after upgrade: {share:.2f} % of {whole['answers']} answers; configurations unmarked or broken: {defects}"
+            f"equal after upgrade: {share:.2f} % of {overall['answers']} answers; "
+            f"configurations unmarked or broken: {defects}"
         )
     write_json(options.json, {"families": totals, "percent": round(share, 3), "defects": defects})
     return 1 if options.floor is not None and (share < options.floor or defects) else 0

@@ -1,6 +1,7 @@
-"""The configurations of these tests: those of the repository, and a larger set of real ones beside it where it is present.
+"""The configurations of these tests: those of the repository, and a larger set if it is present.
 
-The larger set is `corpus` in $WHIMBREL_SHARED, else in ../shared: single files in `files` and `rewrite`, whole servers in `trees`.
+The larger set is `corpus` in $WHIMBREL_SHARED, else in ../shared: single files in `files` and `rewrite`, and
+whole servers in `trees`.
 """
 
 from __future__ import annotations
