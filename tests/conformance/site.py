@@ -1,6 +1,6 @@
 """The server root of a case: files, modes, links, times, and the preamble of the configuration.
 
-The preamble (LoadModule, Listen, logs ...) is a separate file: line numbers in messages are those of the case.
+The preamble (LoadModule, Listen ...) is a separate file, so line numbers in messages are those of the case.
 """
 
 from __future__ import annotations

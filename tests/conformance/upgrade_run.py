@@ -1,7 +1,7 @@
-"""Upgrade recorded 2.2 configurations in place, start apache2 on the results, compare with the answers of 2.2.
+"""Upgrade recorded 2.2 configurations in place, start apache2 on them, compare with the answers of 2.2.
 
-The server root holds the files of the case and conf/httpd.conf: LoadModule lines of 2.2, the preamble, the text
-of the case.  The command is called as COMMAND -d ROOT -f conf/httpd.conf and edits files in place.  Verdicts:
+The server root holds the files of the case and conf/httpd.conf: LoadModule lines of 2.2, the preamble, the
+text of the case.  The command is called as COMMAND -d ROOT -f conf/httpd.conf and edits files in place.  Verdicts:
 
   same      every status, redirect target and password challenge equals the one of 2.2
   marked    an answer differs, and the command reported it ("needs review" in its output, or exit code 3)
@@ -81,7 +81,7 @@ class UpgradedServer(ProgramServer):
 
 
 def is_upgradable(case: Case) -> bool:
-    """Return True if 2.2 started with the configuration and it stands for a overall server."""
+    """Return True if 2.2 started with the configuration and it stands for a complete server."""
     return case.kind == "site" and bool(case.answer["started"]) and case.preamble and not case.strict
 
 
