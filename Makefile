@@ -1,11 +1,11 @@
 # Every target makes its own .venv when there is none; nothing else has to be set up first.
 PYTHON ?= python3
 BIN := .venv/bin
-SHARED ?= ../shared
-# make conformance FILES="../shared/conformance/given/core-*.jsonl" VERSION=2.2 MORE="--every 10"
-FILES ?= $(SHARED)/conformance/given/*.jsonl
+# make conformance FILES="tests/conformance/cases/core-*.xz" VERSION=2.2 MORE="--every 10"; without FILES: all packed recordings
+FILES ?=
 VERSION ?= 2.4
-UPGRADES ?= $(wildcard $(addprefix $(SHARED)/conformance/given/,authz*.jsonl config-htaccess.jsonl config-vhost.jsonl core-rewrite.jsonl))
+# Recordings for upgrade-check; without them: the packed ones about access control, virtual hosts, .htaccess files and rewriting
+UPGRADES ?=
 MORE ?=
 DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
 # make hostile HOSTILE="--scale 0.1 mutated-requests"; `--list` names the measures
@@ -55,15 +55,13 @@ check: .venv/dev.stamp
 	$(BIN)/python -m pytest tests/meta -q
 
 conformance: .venv/run.stamp
-	@test -f $(SHARED)/conformance/run.py || { echo "make conformance: no $(SHARED)/conformance/run.py on this machine"; exit 1; }
-	$(BIN)/python $(SHARED)/conformance/run.py --program "$(BIN)/whimbrel-httpd$(DIALECT)" --utilities "$(BIN)/whimbrel {}" \
+	$(BIN)/python -m tests.conformance.run --program "$(BIN)/whimbrel-httpd$(DIALECT)" --utilities "$(BIN)/whimbrel {}" \
 		--version $(VERSION) --except tests/conformance/EXCEPTIONS.tsv $(MORE) $(FILES)
 
 upgrade-check: .venv/run.stamp
-	@test -f $(SHARED)/conformance/upgrade_run.py || { echo "make upgrade-check: no $(SHARED)/conformance/upgrade_run.py on this machine"; exit 1; }
-	$(BIN)/python $(SHARED)/conformance/upgrade_run.py --upgrade "$(BIN)/whimbrel upgrade --write" --floor 99.5 \
+	$(BIN)/python -m tests.conformance.upgrade_run --upgrade "$(BIN)/whimbrel upgrade --write" --floor 99.5 \
 		--except tests/upgrade/EXCEPT.tsv $(MORE) $(UPGRADES)
-	$(BIN)/python -m tests.upgrade.marks $(MORE) $(UPGRADES) $(wildcard $(SHARED)/corpus/files $(SHARED)/corpus/trees)
+	$(BIN)/python -m tests.upgrade.marks $(MORE) $(UPGRADES)
 
 upgrade-access: .venv/dev.stamp
 	$(BIN)/python -m tests.upgrade.conditional_access $(ACCESS)

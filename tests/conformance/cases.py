@@ -1,62 +1,104 @@
-"""The recorded cases that the repository carries (packed by tools/pack_cases.py), and the list of those that can't be met."""
+"""The recordings (packed by tools/pack_cases.py, or other files), and the lists of floors and exemptions."""
 
 from __future__ import annotations
 
 import json
 import lzma
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-HERE = Path(__file__).resolve().parent
-Case = dict[str, Any]
+from tests.conformance.case import Case, Record, Version, case_of, has_version
+
+DIRECTORY = Path(__file__).resolve().parent
+PACKED = DIRECTORY / "cases"
+EXEMPTIONS = DIRECTORY / "EXCEPTIONS.tsv"
+FLOORS = DIRECTORY / "FLOORS.tsv"
+PACKED_SUFFIX = ".jsonl.xz"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Exempt:
-    """One line of EXCEPTIONS.tsv: the cases whose whole id matches *pattern* can't be met, because of *reason*."""
+    """One exemption: the cases whose whole id matches *pattern* cannot agree, because of *reason*."""
 
     pattern: str
     reason: str
 
-    def covers(self, case: Case) -> bool:
-        return re.fullmatch(self.pattern, case["id"]) is not None
+    def covers(self, case_id: str) -> bool:
+        """Return True if the exemption is about the case."""
+        return re.fullmatch(self.pattern, case_id) is not None
+
+
+def packed(*patterns: str) -> list[Path]:
+    """The packed recordings whose family matches one of the shell patterns; all of them without patterns."""
+    return sorted(path for pattern in patterns or ("*",) for path in PACKED.glob(pattern + PACKED_SUFFIX))
 
 
 def families() -> list[str]:
-    """The families that are here: authz-single, core-path ..."""
-    return sorted(path.name.removesuffix(".jsonl.xz") for path in (HERE / "cases").glob("*.jsonl.xz"))
+    """The packed families: authz-single, core-path ..."""
+    return [path.name.removesuffix(PACKED_SUFFIX) for path in packed()]
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """The cases of a recording, packed (.xz) or plain JSON lines."""
+    with (
+        lzma.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".xz"
+        else open(path, encoding="utf-8") as lines
+    ):
+        for line in lines:
+            yield json.loads(line)
+
+
+def read_cases(paths: Iterable[Path], version: Version, only: str = "") -> Iterator[Case]:
+    """The cases with an answer of *version* whose id matches the regular expression *only*."""
+    for path in paths:
+        for record in read_records(path):
+            if has_version(record, version) and re.search(only, record["id"]):
+                yield case_of(record, version)
 
 
 @cache
-def load(family: str) -> tuple[Case, ...]:
-    """All cases of one family, in the order of the recording."""
-    with lzma.open(HERE / "cases" / f"{family}.jsonl.xz", "rt", encoding="utf-8") as lines:
-        return tuple(json.loads(line) for line in lines)
+def load(family: str) -> tuple[Record, ...]:
+    """All packed cases of one family, in the order of the recording."""
+    return tuple(read_records(PACKED / (family + PACKED_SUFFIX)))
 
 
-def spread(cases: list[Case], count: int) -> list[Case]:
-    """*count* cases taken evenly from the whole list."""
+def load_cases(family: str, version: Version) -> list[Case]:
+    """The packed cases of one family that have an answer of *version*."""
+    return [case_of(record, version) for record in load(family) if has_version(record, version)]
+
+
+def spread(cases: list[T], count: int) -> list[T]:
+    """*count* elements taken evenly from the list."""
     step = max(len(cases) // count, 1)
     return cases[step // 2 :: step][:count]
 
 
-def exempt() -> list[Exempt]:
-    """The lines of EXCEPTIONS.tsv; one without a tab has an empty reason."""
-    lines = (HERE / "EXCEPTIONS.tsv").read_text(encoding="utf-8").splitlines()
-    return [Exempt(*line.partition("\t")[::2]) for line in lines if line.strip() and not line.startswith("#")]
+def rows(path: Path) -> list[str]:
+    """The lines of a table that are neither empty nor comments."""
+    return [
+        line
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
 
 
-def covered(entry: Exempt) -> Iterator[Case]:
-    """The cases that an exemption is about."""
-    return (case for family in families() for case in load(family) if entry.covers(case))
+def exempt(path: Path = EXEMPTIONS) -> list[Exempt]:
+    """The lines of a list of exemptions; one without a tab has an empty reason."""
+    return [Exempt(*line.partition("\t")[::2]) for line in rows(path)]
+
+
+def covered(entry: Exempt) -> Iterator[Record]:
+    """The packed cases that an exemption is about."""
+    return (record for family in families() for record in load(family) if entry.covers(record["id"]))
 
 
 def floors() -> dict[tuple[str, str], float]:
     """FLOORS.tsv: (family, version) -> the percentage of answers that must agree fully."""
-    lines = (HERE / "FLOORS.tsv").read_text(encoding="utf-8").splitlines()
-    rows = [line.split("\t") for line in lines if line.strip() and not line.startswith("#")]
-    return {(family, version): float(percent) for family, version, percent in rows}
+    lines = [line.split("\t") for line in rows(FLOORS)]
+    return {(family, version): float(percent) for family, version, percent in lines}

@@ -1,19 +1,19 @@
-"""The recorded cases asked of the engine in this process: no server, no socket, the judge's own comparison.
+"""The recorded cases asked of an engine in this process: no server and no socket, the same comparison.
 
-A copy of run.py of its own gets a stand-in for harness.Server: the server root is built exactly as for a real program, `start`
-reads the configuration into an engine, and a request's bytes go through `whimbrel.testing.wire.Client` instead of a socket.
+The server root is built as for a real program; `start` reads the configuration into an engine, and the bytes
+of a request go through `whimbrel.testing.wire.Client` instead of a socket.
 """
 
 from __future__ import annotations
 
 import socket
-from functools import cache
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
-from tests.conformance.cases import Case
-from tests.conformance.judge import MODULE_DIR, fresh, load
+from tests.conformance.case import Case, Request, Version
+from tests.conformance.client import Client as RecordedClient
+from tests.conformance.evaluate import Result, evaluate_site
+from tests.conformance.program import MODULE_DIRECTORY
+from tests.conformance.site import BUILT_IN, Modules, Site
 from whimbrel.config.load import load as load_configuration
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
@@ -29,17 +29,21 @@ from whimbrel.testing.wire import Client
 CLIENT_PORT = 50000
 
 
-class Pipe:
-    """The part of a socket that harness.Server uses, with an engine at the other end."""
+class EnginePipe:
+    """The transport of a client whose server is an engine."""
 
     def __init__(self, client: Client) -> None:
         self.client, self.incoming = client, bytearray()
 
     def sendall(self, data: bytes) -> None:
+        """Give the engine the bytes; its responses can be received at once."""
         self.incoming += self.client.send(data)
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """What is there; b"" once the connection is closed (or half a request will never become whole), TimeoutError while it is open."""
+        """Return received bytes, or b"" once the connection is closed; raise TimeoutError while it is open.
+
+        An incomplete request in the buffer is ended, since the client sends no more of it.
+        """
         if not self.incoming and self.client.buffer:
             self.incoming += self.client.send(b"", last=True)
         data = bytes(self.incoming[:size])
@@ -54,83 +58,83 @@ class Pipe:
     def close(self) -> None: ...
 
 
-def engine_for(server: Any, version: str, runtime: StandIn) -> Engine:
-    """The engine of a built server root; raises ConfigError or StartError as the configuration deserves."""
-    options = LoadOptions(
-        server_root=from_system(server.root),
-        file=from_system(f"{server.root}/conf/httpd.conf"),
-        defines=tuple(server.defines),
-        before=(f'Include "{server.root}/conf/preamble.conf"',),
-        environment=server.environment(),
-    )
-    return Engine(load_configuration(options, ALL, DIALECTS[version]), runtime)
+class EngineClient(RecordedClient):
+    """The client of recorded requests, connected to an engine; it does not wait."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        self.engine: Engine | None = None
+        self.connections_opened = 0
+
+    def connect(self, request: Request) -> EnginePipe:
+        assert self.engine is not None
+        self.connections_opened += 1
+        source, port = request.source or "127.0.0.1", CLIENT_PORT + self.connections_opened % 10000
+        connection = Connection(source, port, request.addr, int(self.site.expand(request.port)))
+        return EnginePipe(Client(self.engine, connection))
+
+    def wait(self, seconds: float) -> None: ...
 
 
-def connect(engine: Engine, request: Case, port: int, serial: int) -> Pipe:
-    """A connection from the client address of a recorded request."""
-    here = Connection(request.get("source") or "127.0.0.1", CLIENT_PORT + serial % 10000, request.get("addr", "127.0.0.1"), port)
-    return Pipe(Client(engine, here))
+class EngineServer:
+    """A site that is served by an engine in this process."""
 
+    log_delay = 0.0
 
-@cache
-def judge() -> ModuleType:
-    """A run.py whose servers are engines, and who never sleeps."""
-    load()  # skips where there is no judge
-    run = fresh("run")
-    run.harness = SimpleNamespace(**{**vars(run.harness), "Server": in_process(run.harness.Server)})
-    run.time = SimpleNamespace(**{**vars(run.time), "sleep": lambda _: None})
-    return run
+    def __init__(self, site: Site) -> None:
+        self.site, self.client = site, EngineClient(site)
+        self.runtime = StandIn()
 
+    def start(self) -> bool:
+        """Read the configuration; write the message of a failure where a program writes it."""
+        try:
+            self.client.engine = load_engine(self.site, self.runtime)
+        except (ConfigError, StartError) as error:
+            text = format_error(error, DIALECTS[self.site.case.version])
+            Path(self.site.path("stderr.txt")).write_text(text, encoding="latin-1")
+            return False
+        return True
 
-def in_process(base: Any) -> Any:
-    """harness.Server with an engine in the place of a process."""
-
-    class Server(base):  # type: ignore[misc]
-        engine: Engine | None = None
-        runtime: StandIn
-        serial = 0
-
-        def start(self) -> bool:
-            self.runtime = StandIn()
-            try:
-                self.engine = engine_for(self, self.version, self.runtime)
-            except (ConfigError, StartError) as problem:
-                Path(self.root, "stderr.txt").write_text(format_error(problem, DIALECTS[self.version]), encoding="latin-1")
-                return False
-            return True
-
-        def stop(self) -> None:
-            """Writes what the engine has logged where the judge reads it: the target of a sink is its path."""
-            for target, parts in (self.runtime.logs if self.engine else {}).items():
-                path = Path(self.root, target).resolve()
-                if not path.is_relative_to(Path(self.root).resolve()):
-                    continue  # a log elsewhere on this machine is not ours to write
+    def stop(self) -> None:
+        """Write the logs of the engine to the files that they name below the server root."""
+        root = Path(self.site.root).resolve()
+        for target, parts in self.runtime.logs.items() if self.client.engine else ():
+            path = Path(root, target).resolve()
+            if path.is_relative_to(root):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(b"".join(parts))
-            self.connections = {}
-
-        def _connect(self, req: Case) -> Pipe:
-            assert self.engine is not None
-            self.serial += 1
-            port = int(self.fill(str(req.get("port", self.ports[0]))))
-            return connect(self.engine, req, port, self.serial)
-
-    return Server
 
 
-WAITS = ("chunks", "pause", "tls", "cert", "until_close")
+def load_engine(site: Site, runtime: StandIn) -> Engine:
+    """The engine of a site; raises ConfigError or StartError as the program would."""
+    options = LoadOptions(
+        server_root=from_system(site.root),
+        file=from_system(site.path("conf/httpd.conf")),
+        defines=site.case.defines,
+        before=(f'Include "{site.root}/conf/preamble.conf"',),
+        environment=site.environment(),
+    )
+    return Engine(load_configuration(options, ALL, DIALECTS[site.case.version]), runtime)
 
 
-def possible(case: Case, version: str) -> bool:
-    """Whether a case can be asked without a server: a site of plain requests, with no back end and no TLS."""
-    if case.get("kind", "site") != "site" or version not in case["answers"] or case.get("backends"):
-        return False
-    return not any(request.get(key) for request in case["requests"] for key in WAITS)
+def is_possible(case: Case) -> bool:
+    """Return True for a site of plain requests, without backends, TLS and waiting."""
+    return (
+        case.kind == "site"
+        and not case.backends
+        and not any(
+            request.chunks or request.pause or request.tls or request.cert or request.until_close
+            for request in case.requests
+        )
+    )
 
 
-def answer(case: Case, version: str) -> dict[str, Any]:
-    """The result of asking one case, as run.py reports it."""
-    run = judge()
-    program = run.harness.Program(["whimbrel"], MODULE_DIR, frozenset(run.harness.BUILTIN[version].split(",")))
-    result: dict[str, Any] = run.run_case(case, program, version)
-    return result
+def answer(case: Case) -> Result:
+    """The result of asking an engine one case."""
+    with Site(case, modules(case.version)) as site:
+        return evaluate_site(EngineServer(site))
+
+
+def modules(version: Version) -> Modules:
+    """The modules of Whimbrel in place of those of the recorded server."""
+    return Modules(MODULE_DIRECTORY, BUILT_IN[version])

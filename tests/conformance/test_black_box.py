@@ -9,16 +9,22 @@ import os
 
 import pytest
 
-from tests.conformance.cases import exempt, floors, load, spread
-from tests.conformance.judge import Score, ask, score
+from tests.conformance.case import Version
+from tests.conformance.cases import exempt, floors, load_cases, spread
+from tests.conformance.judge import evaluate_checkout
+from tests.conformance.report import tally, total
 
 CASES = int(os.environ.get("WHIMBREL_CASES", "3"))
 
 
 @pytest.mark.parametrize(("family", "version"), sorted(floors()))
-def test_recorded_answers(family: str, version: str) -> None:
-    possible = [c for c in load(family) if version in c["answers"] and not any(e.covers(c) for e in exempt())]
-    results = [ask(case, version) for case in spread(possible, CASES)]
-    total = sum((score(result) for result in results), Score())
-    first = [d for result in results for d in result["differences"]][:3]
-    assert total.percent >= floors()[family, version], f"{total.full} of {total.asked} answers agree; first differences: {first}"
+def test_recorded_answers(family: str, version: Version) -> None:
+    possible = [
+        case for case in load_cases(family, version) if not any(entry.covers(case.id) for entry in exempt())
+    ]
+    results = [evaluate_checkout(case) for case in spread(possible, CASES)]
+    overall = total(map(tally, results))
+    first = [difference for result in results for difference in result.differences][:3]
+    assert overall.percent >= floors()[family, version], (
+        f"{overall.full} of {overall.answers} answers agree; first differences: {first}"
+    )

@@ -14,28 +14,14 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(os.environ.get("WHIMBREL_SHARED") or Path(__file__).parents[3] / "shared")
-TREES = SHARED / "corpus" / "trees"
+from tests.corpus.configurations import roots
+
 APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
 # Debian's binary has these built in and refuses to load them; other builds do not.
 BUILT_IN = re.compile(rb"(?im)^(?=[ \t]*LoadModule[ \t]+(?:log_config|logio|version|watchdog|unixd)_module)")
-MAINS = ("apache2.conf", "conf/httpd.conf", "httpd.conf")
 WHIMBREL = [sys.executable, "-c", "import sys; from whimbrel.cli.httpd import run; sys.exit(run(['apache2', *sys.argv[1:]]))"]
 
-needs_trees = pytest.mark.skipif(not TREES.is_dir(), reason=f"no corpus under {SHARED.name}/ (set WHIMBREL_SHARED)")
 needs_apache = pytest.mark.skipif(not (APACHE.is_file() and MODULES.is_dir()), reason="no apache2 of Debian on this machine to compare with")
-
-
-def roots() -> list[tuple[str, Path, str]]:
-    """Name, server root and main file (below the root) of each tree."""
-    found = []
-    for tree in sorted(TREES.iterdir()) if TREES.is_dir() else []:
-        parents = {path.parent for path in tree.rglob("*.conf")}
-        for folder in sorted(parents | {parent.parent for parent in parents}):
-            main = next((name for name in MAINS if (folder / name).is_file()), None)
-            if main and not (folder.name == "conf" and main == "httpd.conf"):
-                found.append((f"{tree.name}:{folder.relative_to(tree)}", folder, main))
-    return found
 
 
 def copied(root: Path, main: str, to: Path) -> Path:
@@ -72,7 +58,6 @@ def asked(command: list[str], root: Path, main: str) -> tuple[int, str]:
     return done.returncode, re.sub(r"\[pid \d+(:tid \d+)?\] ", "", text)
 
 
-@needs_trees
 @pytest.mark.parametrize("dialect", ["2.2", "2.4", "guide"])
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_a_tree_loads_or_fails_with_a_message(name: str, root: Path, main: str, dialect: str, tmp_path: Path) -> None:
@@ -100,7 +85,6 @@ def without_the_culprit(text: str, where: Path) -> bool:
     return True
 
 
-@needs_trees
 @needs_apache
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_a_tree_ends_as_with_httpd(name: str, root: Path, main: str, tmp_path: Path) -> None:

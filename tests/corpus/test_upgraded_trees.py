@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.corpus.test_trees import APACHE, BUILT_IN, LINE, MODULES, asked, copied, needs_apache, needs_trees, roots, without_the_culprit
 
+from tests.corpus.configurations import roots
+from tests.corpus.test_trees import APACHE, BUILT_IN, LINE, MODULES, asked, copied, needs_apache, without_the_culprit
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system, raw
@@ -68,7 +69,6 @@ def of_this_machine(text: str, where: Path) -> bool:
     return foreign(unknown[1]) if unknown else HERE_ALONE.search(text) is not None
 
 
-@needs_trees
 @needs_apache
 @pytest.mark.parametrize("wishes", WISHES, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])

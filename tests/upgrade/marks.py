@@ -1,19 +1,21 @@
 """How many sections about access an upgrade marks for review instead of mending them: over recorded configurations, files and folders.
 
-    python -m tests.upgrade.marks ../shared/conformance/given/authz*.jsonl ../shared/corpus [--every N] [--show]
+    python -m tests.upgrade.marks [tests/conformance/cases/authz-single.jsonl.xz | DIRECTORY ...] [--every N] [--show]
+
+Without paths: the packed recordings that `make upgrade-check` upgrades.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
+from tests.conformance.case import Case
+from tests.conformance.cases import packed, read_cases
+from tests.conformance.upgrade_run import FAMILIES, merged_site
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
 from whimbrel.upgrade.access_control.control import control
@@ -39,21 +41,16 @@ def marks(sources: Sources) -> tuple[int, list[Finding]]:
 
 def recorded(path: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
     """Of each configuration that 2.2 started with: family, name, sections, marks."""
-    sys.path.insert(0, str((path.resolve().parents[1] / "upgrade_run.py").resolve().parent))
-    run, harness = import_module("upgrade_run"), import_module("harness")
-    lines = path.read_text(encoding="utf-8").splitlines()[::every]
-    for case in map(json.loads, lines):
-        if case.get("kind", "site") == "site" and case["answers"].get("2.2", {}).get("started"):
-            with _root(run, harness, case) as root:
-                root.merge()
-                options = LoadOptions(server_root=from_system(root.root), file="conf/httpd.conf", defines=tuple(case.get("defines", ())))
-                yield (path.stem, case["id"], *marks(Sources(options=options)))
+    started = (case for case in read_cases([path], "2.2") if case.kind == "site" and case.answer["started"])
+    for case in islice(started, 0, None, every):
+        yield (case.family, case.id, *recorded_marks(case))
 
 
-def _root(run: Any, harness: Any, case: dict[str, Any]) -> Any:
-    return run.Root(harness.DEBIAN_APACHE, "2.2", run.pick(case["conf"], "2.2"), run.pick(case["modules"], "2.2") or [],
-                    run.pick(case.get("files"), "2.2"), defines=case.get("defines", ()), env=case.get("env"), backends=(),
-                    own_var=case.get("topic") == "modules")
+def recorded_marks(case: Case) -> tuple[int, list[Finding]]:
+    """The sections and marks of one recorded configuration."""
+    with merged_site(case) as site:
+        options = LoadOptions(server_root=from_system(site.root), file="conf/httpd.conf", defines=case.defines)
+        return marks(Sources(options=options))
 
 
 def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
@@ -64,12 +61,13 @@ def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Findin
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("paths", nargs="*", type=Path, help="recordings, or directories of files (default: the packed recordings)")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help=argparse.SUPPRESS)  # `make upgrade-check` passes it to both programs
     parser.add_argument("--show", action="store_true", help="print each mark")
     args, _ = parser.parse_known_args()
     totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for path in args.paths:
+    for path in args.paths or packed(*FAMILIES):
         for family, name, sections, marked in (alone if path.is_dir() else recorded)(path, args.every):
             for family_or_all in (family, "ALL"):
                 totals[family_or_all][0] += sections

@@ -5,76 +5,62 @@ WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.t
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.cases import Case, families, load, spread
+from tests.conformance.case import Case
+from tests.conformance.cases import Exempt, exempt, families, load_cases, spread
+from tests.conformance.program import APACHE
+from tests.conformance.report import percentage
+from tests.conformance.upgrade_run import DEFECTS, SAME, Outcome, detail, is_upgradable, upgrade_all
 
-HERE = Path(__file__).parent
-SHARED = Path(os.environ.get("WHIMBREL_SHARED") or HERE.parents[2] / "shared")
-RUN = SHARED / "conformance" / "upgrade_run.py"
 CASES = int(os.environ.get("WHIMBREL_CASES", "2"))
 FLOORS = {
     "authz-single": 99.5, "authz-nested": 97.0, "authz-targeted": 99.5, "authz-passwords": 99.5, "authz-authoritative": 99.5,
     "config-htaccess": 99.0, "config-vhost": 99.0, "core-rewrite": 99.0,
 }
 """Percentages of equal answers.  A few configurations of authz-nested hold all that changes there, so that a sample may have more than its share."""
-ENTRIES = [
-    line.partition("\t")[::2] for line in (HERE / "EXCEPT.tsv").read_text(encoding="utf-8").splitlines() if line.strip() and not line.startswith("#")
-]
+ENTRIES = exempt(Path(__file__).with_name("EXCEPT.tsv"))
 
-needs_apache = pytest.mark.skipif(
-    not RUN.is_file() or not Path("/usr/sbin/apache2").exists(), reason=f"needs apache2 and {RUN.parent.name}/{RUN.name} (set WHIMBREL_SHARED)")
+needs_apache = pytest.mark.skipif(not APACHE.exists(), reason="needs apache2")
 
 
-def asked(case: Case) -> bool:
-    """Whether the run takes the case at all."""
-    answers = case["answers"].get("2.2")
-    return bool(case.get("kind", "site") == "site" and answers and answers["started"] and case.get("preamble", True) and not case.get("strict"))
+def upgradable(family: str) -> list[Case]:
+    """The packed cases of a family that can be upgraded."""
+    return [case for case in load_cases(family, "2.2") if is_upgradable(case)]
 
 
-def exempt(case: Case) -> bool:
-    return any(re.fullmatch(pattern, case["id"]) for pattern, _ in ENTRIES)
-
-
-def run(cases: list[Case], folder: Path, *more: str) -> tuple[subprocess.CompletedProcess[str], list[dict[str, object]]]:
-    """What the run says about *cases*, and its details: a line for each case that isn't the same."""
-    texts, details = folder / "cases.jsonl", folder / "details.jsonl"
-    texts.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+def upgraded(cases: list[Case]) -> list[Outcome]:
+    """The outcomes of `whimbrel upgrade --write` of this checkout."""
     program = Path(sys.executable).with_name("whimbrel")
-    command = [sys.executable, str(RUN), "--upgrade", f"{program} upgrade --write", "--details", str(details), *more, str(texts)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done, [json.loads(line) for line in details.read_text(encoding="utf-8").splitlines()] if details.is_file() else []
+    return list(upgrade_all(cases, [str(program), "upgrade", "--write"], 2))
 
 
 @needs_apache
 @pytest.mark.parametrize("family", sorted(FLOORS))
-def test_answers_are_equal(family: str, tmp_path: Path) -> None:
-    cases = spread([case for case in load(family) if asked(case) and not exempt(case)], CASES)
-    done, details = run(cases, tmp_path, "--floor", str(FLOORS[family]))
-    short = [{key: one.get(key) for key in ("id", "verdict", "differences", "why")} for one in details]
-    assert done.returncode == 0, f"{done.stdout}{done.stderr}{json.dumps(short)}"
+def test_answers_are_equal(family: str) -> None:
+    cases = [case for case in upgradable(family) if not any(entry.covers(case.id) for entry in ENTRIES)]
+    outcomes = upgraded(spread(cases, CASES))
+    different = [detail(one) for one in outcomes if one.verdict != SAME]
+    assert not [one for one in outcomes if one.verdict in DEFECTS], different
+    assert percentage(sum(one.equal for one in outcomes), sum(one.answers for one in outcomes)) >= FLOORS[family], different
 
 
-def covered(pattern: str) -> list[Case]:
+def covered(entry: Exempt) -> list[Case]:
     """The cases that an entry is about."""
-    return [case for family in families() for case in load(family) if asked(case) and re.fullmatch(pattern, case["id"])]
+    return [case for family in families() for case in upgradable(family) if entry.covers(case.id)]
 
 
 def test_every_entry_has_a_reason_and_a_case() -> None:
-    assert [pattern for pattern, reason in ENTRIES if not reason or not covered(pattern)] == []
+    assert [entry.pattern for entry in ENTRIES if not entry.reason or not covered(entry)] == []
 
 
 @needs_apache
-@pytest.mark.parametrize("at", range(0, len(ENTRIES), max(len(ENTRIES) // CASES, 1)), ids=lambda at: ENTRIES[at][0])
-def test_an_entry_is_needed(at: int, tmp_path: Path) -> None:
-    pattern = ENTRIES[at][0]
-    cases = spread(covered(pattern), CASES)
-    _, details = run(cases, tmp_path)
-    assert sorted(case["id"] for case in cases) == sorted(str(one["id"]) for one in details)
+@pytest.mark.parametrize("entry", ENTRIES[:: max(len(ENTRIES) // CASES, 1)], ids=lambda entry: entry.pattern)
+def test_an_entry_is_needed(entry: Exempt) -> None:
+    outcomes = upgraded(spread(covered(entry), CASES))
+    assert outcomes
+    assert [one.case.id for one in outcomes if one.verdict == SAME] == []

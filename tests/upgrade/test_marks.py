@@ -1,24 +1,22 @@
-"""At most one section in twenty is marked for review: over the recorded configurations about access, and over the corpus.
+"""At most one section in twenty is marked for review: over the recorded configurations about access, and over whole configurations.
 
 WHIMBREL_CASES=N takes N configurations of each family instead of two; `make upgrade-check` counts all.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pytest
-
-from tests.conformance.cases import load, spread
-from tests.upgrade.marks import alone, marks, recorded
-from tests.upgrade.test_equal_answers import CASES, SHARED, asked
+from tests.conformance.cases import packed, spread
+from tests.corpus.configurations import CONFIGURATIONS, LARGER_SET
+from tests.upgrade.marks import alone, marks, recorded, recorded_marks
+from tests.upgrade.test_equal_answers import CASES, upgradable
 from whimbrel.octets import from_system
+from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.reading import Sources
 
 FAMILIES = ("authz-single", "authz-nested", "authz-targeted", "authz-passwords", "authz-authoritative", "authz-extra")
 MOST = 1 / 20
-CORPUS = SHARED / "corpus" / "files"
 
 
 def test_sections_and_marks_are_counted(tmp_path: Path) -> None:
@@ -30,23 +28,28 @@ def test_sections_and_marks_are_counted(tmp_path: Path) -> None:
     assert [finding.place.line for finding in marked] == [8]
 
 
-@pytest.mark.skipif(not (SHARED / "conformance/upgrade_run.py").is_file(), reason="needs conformance/upgrade_run.py (set WHIMBREL_SHARED)")
-def test_recorded_configurations(tmp_path: Path) -> None:
-    path = tmp_path / "given" / "cases.jsonl"
-    path.parent.mkdir()
-    (tmp_path / "upgrade_run.py").symlink_to(SHARED / "conformance/upgrade_run.py")
-    cases = [case for family in FAMILIES for case in spread([case for case in load(family) if asked(case)], CASES)]
-    path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
-    counted = list(recorded(path, 1))
-    assert len(counted) == len(cases)
-    sections, marked = sum(count for _, _, count, _ in counted), sum(len(found) for *_, found in counted)
-    assert sections > len(cases)
-    assert marked <= sections * MOST, [(name, str(finding.place.line), finding.message) for _, name, _, found in counted for finding in found]
+def test_recorded_configurations() -> None:
+    cases = [case for family in FAMILIES for case in spread(upgradable(family), CASES)]
+    counted = [(case.id, *recorded_marks(case)) for case in cases]
+    check_share(counted, len(cases))
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="needs the corpus (set WHIMBREL_SHARED)")
-def test_files_of_the_corpus() -> None:
-    counted = list(alone(CORPUS, 4))
-    sections, marked = sum(count for _, _, count, _ in counted), sum(len(found) for *_, found in counted)
-    assert sections > 50
-    assert marked <= sections * MOST, [(name, str(finding.place.line), finding.message) for _, name, _, found in counted for finding in found]
+def test_marks_of_a_packed_family_are_counted() -> None:
+    (path,) = packed("authz-extra")
+    counted = list(recorded(path, 40))
+    assert counted
+    assert {family for family, *_ in counted} <= {"authz-mods", "authz-wild", "authz-extra"}
+
+
+def test_files() -> None:
+    """The configurations of the repository; and every fourth file of a larger set, where one is present."""
+    check_share([one[1:] for one in alone(CONFIGURATIONS, 1)], 10)
+    if LARGER_SET.is_dir():
+        check_share([one[1:] for one in alone(LARGER_SET / "files", 4)], 50)
+
+
+def check_share(counted: list[tuple[str, int, list[Finding]]], least: int) -> None:
+    """Fail if more than `MOST` of the sections are marked, or not more than *least* sections are counted."""
+    sections, marked = sum(count for _, count, _ in counted), sum(len(found) for *_, found in counted)
+    assert sections > least
+    assert marked <= sections * MOST, [(name, str(finding.place.line), finding.message) for name, _, found in counted for finding in found]

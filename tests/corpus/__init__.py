@@ -1,0 +1,1 @@
+"""Whole configurations: read, formatted, loaded and upgraded."""
