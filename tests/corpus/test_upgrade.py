@@ -83,9 +83,9 @@ def test_written_and_undone_byte_for_byte(tmp_path: Path) -> None:
         copy = directory / path.name
         copy.write_bytes(path.read_bytes())
         estate = read_estate(Sources(fragments=(from_system(str(copy)),)), Wishes())
-        files = upgrade(estate).files
-        if files:
-            write(files, from_system(str(directory)), is_read=read_by_includes(estate))
+        changed = upgrade(estate).files
+        if changed:
+            write(changed, from_system(str(directory)), is_read=read_by_includes(estate))
             undo(from_system(str(directory)))
         assert [one.name for one in directory.iterdir()] == [path.name]
         assert copy.read_bytes() == path.read_bytes()

@@ -68,7 +68,7 @@ WHIMBREL = Program("whimbrel", (sys.executable, "-c", "from whimbrel.cli.httpd i
 
 @dataclass
 class Site:
-    """What is served: text of the configuration behind `FRAME` (%ROOT% is the server root), documents by name (bytes; an executable one ends in .cgi)."""
+    """What is served: text of the configuration behind `FRAME` (%ROOT% is the server root), documents by name (executable: .cgi)."""
 
     conf: str = ""
     documents: dict[str, bytes] = field(
