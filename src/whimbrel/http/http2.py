@@ -21,7 +21,7 @@ from whimbrel.records import dataclass, field
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
 MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are remembered
-MAX_KEY: Final = 16 * 1024   # bytes of a key of the response cache
+MAX_KEY: Final = 8 * 1024    # bytes of a key of the response cache
 MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no answer but a reset
 
 RawField = tuple[bytes, bytes]

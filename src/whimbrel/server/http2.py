@@ -42,7 +42,7 @@ LINGER: Final = 2.0               # seconds between our end of the connection an
 MAX_WORK: Final = 256             # units of work (see `Wire.work`) of one turn of the loop: as many frames, or fewer with blocks of fields
 MAX_BEGUN: Final = 8              # requests of one turn that the engine works on
 MAX_HELD: Final = 256 * 1024      # bytes of response bodies in memory that wait for the client, before further requests wait too
-MAX_HEADS: Final = 512 * 1024     # bytes of the heads of requests that are worked on, before further ones are refused
+MAX_HEADS: Final = 384 * 1024     # bytes of the heads of requests that are worked on, before further ones are refused
 MAX_RESETS: Final = 1000          # streams that ended before their answer, beyond those that got one
 CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
 

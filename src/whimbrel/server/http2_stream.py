@@ -123,7 +123,7 @@ class Sender:
             if count == len(body):
                 self.finish(stream, answer, count)
                 return
-            answer.parts = [body[count:]]
+            answer.parts = [body]
             stream.held = len(body) - count
             self.session.held += stream.held
         else:
@@ -154,7 +154,7 @@ class Sender:
         """What can't be sent at once; a failure resets the stream, so that the client sees that something is missing."""
         session = self.session
         try:
-            async for piece in _pieces(answer):
+            async for piece in _pieces(answer, count):
                 count += await self._piece(stream, piece)
                 if stream.gone:
                     break
@@ -229,8 +229,8 @@ class Sender:
         self.session.done(stream)
 
 
-async def _pieces(answer: Answer) -> AsyncIterator[bytes]:
-    """The body of an answer in pieces of moderate size."""
+async def _pieces(answer: Answer, start: int) -> AsyncIterator[bytes]:
+    """The body of an answer in pieces of moderate size; of bytes, from *start* on."""
     for part in answer.parts:
         if isinstance(part, FilePart):
             at = 0
@@ -241,8 +241,8 @@ async def _pieces(answer: Answer) -> AsyncIterator[bytes]:
                 at += len(data)
                 yield data
         else:
-            for start in range(0, len(part), READ):
-                yield part[start:start + READ]
+            for at in range(start, len(part), READ):
+                yield part[at:at + READ]
     if answer.stream is not None:
         async for data in answer.stream:
             if data:
