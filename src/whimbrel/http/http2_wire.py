@@ -315,8 +315,8 @@ class Wire(Generic[S]):
         for stream in self.streams.values():
             stream.inbound += more
 
-    def _push_promise(self, _flags: int, _number: int, payload: bytes) -> None:
-        raise ConnectionFault(_PROTOCOL if len(payload) >= 4 else _FRAME_SIZE)
+    def _push_promise(self, flags: int, _number: int, payload: bytes) -> None:
+        raise ConnectionFault(_PROTOCOL if len(payload) >= 4 or flags & PADDED else _FRAME_SIZE)
 
     def _ping(self, flags: int, number: int, payload: bytes) -> None:
         self._count_idle()
@@ -331,7 +331,7 @@ class Wire(Generic[S]):
         self._count_idle()
         if len(payload) < 8:
             raise ConnectionFault(_FRAME_SIZE)
-        if number:
+        if number or payload[3] & 1:  # it names a stream of ours, and we open none
             raise ConnectionFault(_PROTOCOL)
         self._receiver.on_goaway()
 
