@@ -1,4 +1,6 @@
-"""HTTP/2 floods beside an honest HTTP/1 client: how long its requests take with us and with apache2, which is attacked in the same way."""
+"""HTTP/2 floods beside an honest HTTP/1 client: how long its requests take with us and with apache2, which is
+attacked in the same way.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,15 @@ from tests.hostile.latency import HonestClient
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 
-MOST: Final = 10.0      # times apache2's p99
-NOISE: Final = 0.002    # seconds of p99 that two cores with an attacker on them give any server
+MOST: Final = 10.0  # times apache2's p99
+NOISE: Final = 0.002  # seconds of p99 that two cores with an attacker on them give any server
 CONNECTIONS: Final = 4
-PAUSE: Final = 0.2      # seconds in which a server may close a connection whose flood is over
+PAUSE: Final = 0.2  # seconds in which a server may close a connection whose flood is over
 BEGIN: Final = PREFACE + settings((4, MAX_WINDOW)) + frame(SETTINGS, ACK) + window(0, MAX_WINDOW - 65535)
 ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
-SITE: Final = Site("Protocols h2c http/1.1\n", {"a.txt": b"plain a\n", "big.html": b"y" * 259_000, "echo.cgi": ECHO})
+SITE: Final = Site(
+    "Protocols h2c http/1.1\n", {"a.txt": b"plain a\n", "big.html": b"y" * 259_000, "echo.cgi": ECHO}
+)
 NUMBERS: Final = range(1, 8000, 2)
 POST: Final = request(1, method="POST", path="/echo.cgi", end=False)
 
@@ -66,19 +70,28 @@ FLOODS: Final[dict[str, Callable[[], bytes]]] = {
     "PRIORITY": lambda: frame(PRIORITY, 0, 1, b"\0\0\0\0\x10") * 20_000,
     "DATA of one byte": lambda: POST + frame(DATA, 0, 1, b"x") * 20_000,
     "empty DATA": lambda: POST + frame(DATA, 0, 1) * 20_000,
-    "windows of one byte": lambda: settings((4, 1)) + b"".join([request(n, path="/big.html") for n in range(1, 200, 2)]) + b"".join(
-        [window(n, 1) for _ in range(100) for n in range(1, 200, 2)]),
+    "windows of one byte": lambda: (
+        settings((4, 1))
+        + b"".join([request(n, path="/big.html") for n in range(1, 200, 2)])
+        + b"".join([window(n, 1) for _ in range(100) for n in range(1, 200, 2)])
+    ),
     "empty CONTINUATION": lambda: frame(HEADERS, END_STREAM, 1, block()) + frame(CONTINUATION, 0, 1) * 20_000,
-    "bombs of indexed fields": lambda: frame(HEADERS, END_HEADERS | END_STREAM, 1, block() + literal(("x", "y" * 3900), indexed=True)) + _each(
-        lambda n: frame(HEADERS, END_HEADERS | END_STREAM, n + 2, block() + b"\xbe" * 30)),
-    "bombs of short fields": lambda: _each(lambda n: frame(HEADERS, END_HEADERS | END_STREAM, n, block() + b"\0\x01a\0" * 90)),
+    "bombs of indexed fields": lambda: (
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, block() + literal(("x", "y" * 3900), indexed=True))
+        + _each(lambda n: frame(HEADERS, END_HEADERS | END_STREAM, n + 2, block() + b"\xbe" * 30))
+    ),
+    "bombs of short fields": lambda: _each(
+        lambda n: frame(HEADERS, END_HEADERS | END_STREAM, n, block() + b"\0\x01a\0" * 90)
+    ),
 }
 
 
 def attack(port: int, flood: bytes, end: float) -> None:
-    """Send *flood* again and again, on a new connection whenever the server ends one, and throw away what comes back.
+    """Send *flood* again and again, on a new connection whenever the server ends one, and throw away what
+    comes back.
 
-    Attackers are on other machines: here they get what the others leave of one core, and the server has the other one.
+    Attackers are on other machines: here they get what the others leave of one core, and the server has the
+    other one.
     """
     os.nice(19)
     while time.monotonic() < end:
@@ -87,11 +100,13 @@ def attack(port: int, flood: bytes, end: float) -> None:
             view = memoryview(BEGIN + flood)
             while view and time.monotonic() < end:
                 with suppress(TimeoutError):
-                    view = view[wire.send(view[:16384]):]
+                    view = view[wire.send(view[:16384]) :]
                 if _drain(wire):
                     break
             pause = time.monotonic() + PAUSE
-            while time.monotonic() < pause and not _drain(wire):  # the next connection begins when this one has had its effect
+            while time.monotonic() < pause and not _drain(
+                wire
+            ):  # the next connection begins when this one has had its effect
                 time.sleep(0.01)
             time.sleep(0.01)
 
@@ -117,7 +132,10 @@ def beside(program: Program, flood: bytes, seconds: float) -> HonestClient:
         os.sched_setaffinity(0, cores[1:] or cores)
         honest = HonestClient(server)
         end = time.monotonic() + seconds
-        attackers = [multiprocessing.get_context("fork").Process(target=attack, args=(server.port, flood, end)) for _ in range(CONNECTIONS)]
+        attackers = [
+            multiprocessing.get_context("fork").Process(target=attack, args=(server.port, flood, end))
+            for _ in range(CONNECTIONS)
+        ]
         for attacker in attackers:
             attacker.start()
         time.sleep(0.3)
@@ -144,10 +162,20 @@ def run(budget: Budget, names: Iterable[str] = tuple(FLOODS), seconds: float = 4
             continue
         flood = FLOODS[name]()
         theirs, ours = (beside(program, flood, seconds) for program in (APACHE, WHIMBREL))
-        result.figures[name] = f"p99 {ours.p99 * 1000:.2f} ms of {len(ours.seconds)}, apache2 {theirs.p99 * 1000:.2f} ms of {len(theirs.seconds)}"
+        result.figures[name] = (
+            f"p99 {ours.p99 * 1000:.2f} ms of {len(ours.seconds)}, apache2 {theirs.p99 * 1000:.2f} ms of {len(theirs.seconds)}"
+        )
         if not ours.seconds or ours.failures or ours.p99 > MOST * max(theirs.p99, NOISE):
             result.failures.append(f"{name}: {result.figures[name]}, {ours.failures} failures")
     return result
 
 
-MEASURES = (Measure("floods-http2", "An honest client's p99 beside an HTTP/2 flood is at most 10 times apache2's.", run, len(FLOODS), 300),)
+MEASURES = (
+    Measure(
+        "floods-http2",
+        "An honest client's p99 beside an HTTP/2 flood is at most 10 times apache2's.",
+        run,
+        len(FLOODS),
+        300,
+    ),
+)

@@ -1,4 +1,6 @@
-"""HTTP/2 frames as bytes, and what a server's frames amount to: a client that may break every rule of RFC 9113."""
+"""HTTP/2 frames as bytes, and what a server's frames amount to: a client that may break every rule of RFC
+9113.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,27 @@ from hpack import Decoder, Encoder
 
 from tests.hostile.server import Server
 
-DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
+    range(10)
+)
 END_STREAM, ACK, END_HEADERS, PADDED, WITH_PRIORITY = 1, 1, 4, 8, 32
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-CODES: Final = ("NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED", "FRAME_SIZE_ERROR",
-                "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED")
+CODES: Final = (
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
+)
 SENTINEL: Final = b"sentinel"
 MAX_WINDOW: Final = (1 << 31) - 1
 MOMENT: Final = 0.2  # seconds
@@ -33,13 +51,21 @@ def settings(*pairs: tuple[int, int]) -> bytes:
 
 
 def block(*fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", pseudo: bool = True) -> bytes:
-    """A block of fields that leaves HPACK's dynamic table as it is; *pseudo*: the four pseudo-header fields go first."""
-    first = ((":method", method), (":scheme", "http"), (":authority", "localhost"), (":path", path)) if pseudo else ()
+    """A block of fields that leaves HPACK's dynamic table as it is; *pseudo*: the four pseudo-header fields
+    go first.
+    """
+    first = (
+        ((":method", method), (":scheme", "http"), (":authority", "localhost"), (":path", path))
+        if pseudo
+        else ()
+    )
     return literal(*first, *fields)
 
 
 def literal(*fields: tuple[str, str], indexed: bool = False) -> bytes:
-    """Literal fields with literal names and without Huffman codes; *indexed*: each becomes an entry of the dynamic table."""
+    """Literal fields with literal names and without Huffman codes; *indexed*: each becomes an entry of the
+    dynamic table.
+    """
     return b"".join((b"\x40" if indexed else b"\0") + text(name) + text(value) for name, value in fields)
 
 
@@ -55,7 +81,9 @@ def text(value: str) -> bytes:
     return bytes(out) + bytes((rest,)) + raw
 
 
-def request(stream: int = 1, *fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", end: bool = True) -> bytes:
+def request(
+    stream: int = 1, *fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", end: bool = True
+) -> bytes:
     """A HEADERS frame that is a whole head."""
     return frame(HEADERS, END_HEADERS | END_STREAM * end, stream, block(*fields, path=path, method=method))
 
@@ -67,7 +95,9 @@ def window(stream: int, size: int) -> bytes:
 
 @dataclass
 class Outcome:
-    """What a server did: a line for each stream, the code of its GOAWAY, and whether the connection lived on (it answered the last PING)."""
+    """What a server did: a line for each stream, the code of its GOAWAY, and whether the connection lived on
+    (it answered the last PING).
+    """
 
     streams: dict[int, str] = field(default_factory=dict)
     goaway: str = ""
@@ -78,7 +108,13 @@ class Outcome:
     def verdict(self) -> str:
         """The outcome as text; details of streams count only while the connection lives."""
         if not self.lives:
-            return f"GOAWAY {self.goaway}" if self.goaway not in ("", "NO_ERROR") else "closed" if self.closed else "silent"
+            return (
+                f"GOAWAY {self.goaway}"
+                if self.goaway not in ("", "NO_ERROR")
+                else "closed"
+                if self.closed
+                else "silent"
+            )
         return " ".join(f"{number}:{what}" for number, what in sorted(self.streams.items())) or "lives"
 
 
@@ -86,10 +122,10 @@ def read_frames(data: bytes) -> Iterable[tuple[int, int, int, bytes]]:
     """The whole frames in *data*: kind, flags, stream, payload."""
     at = 0
     while len(data) - at >= 9:
-        size = int.from_bytes(data[at:at + 3])
+        size = int.from_bytes(data[at : at + 3])
         if len(data) - at - 9 < size:
             return
-        yield data[at + 3], data[at + 4], int.from_bytes(data[at + 5:at + 9]), data[at + 9:at + 9 + size]
+        yield data[at + 3], data[at + 4], int.from_bytes(data[at + 5 : at + 9]), data[at + 9 : at + 9 + size]
         at += 9 + size
 
 
@@ -114,9 +150,16 @@ def outcome_of(data: bytes, closed: bool) -> Outcome:
     return found
 
 
-def exchange(server: Server, *pieces: bytes, seconds: float = 3.0, begin: bytes = PREFACE + settings() + frame(SETTINGS, ACK),
-             pause: float = 0.05) -> Outcome:
-    """Send *begin*, *pieces* with a pause before each, and a PING; read until it is answered or the server closes."""
+def exchange(
+    server: Server,
+    *pieces: bytes,
+    seconds: float = 3.0,
+    begin: bytes = PREFACE + settings() + frame(SETTINGS, ACK),
+    pause: float = 0.05,
+) -> Outcome:
+    """Send *begin*, *pieces* with a pause before each, and a PING; read until it is answered or the server
+    closes.
+    """
     out, closed = bytearray(), False
     with server.connect(seconds) as wire:
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

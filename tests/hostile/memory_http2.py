@@ -1,4 +1,6 @@
-"""Memory under HTTP/2 bombs: none makes a worker grow by 50 MB, whatever a client sends and however little it reads."""
+"""Memory under HTTP/2 bombs: none makes a worker grow by 50 MB, whatever a client sends and however little it
+reads.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,22 @@ MOST_MB: Final = 50.0
 MOST_BYTES: Final = 4 << 20
 CONNECTIONS: Final = 24
 BIG: Final = 259_000  # bytes of a page
-OPEN: Final = PREFACE + settings((4, MAX_WINDOW), (5, (1 << 24) - 1)) + window(0, MAX_WINDOW - 65535)  # windows without end
+OPEN: Final = (
+    PREFACE + settings((4, MAX_WINDOW), (5, (1 << 24) - 1)) + window(0, MAX_WINDOW - 65535)
+)  # windows without end
 SLEEP: Final = b"#!/bin/sh\nsleep 3\necho Content-Type: text/plain\necho\necho\n"
 ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
-SITE: Final = Site("Protocols h2c http/1.1\nTimeout 20\n", {
-    "a.txt": b"plain a\n", "big.html": b"y" * BIG, "dir/a": b"a", "sleep.cgi": SLEEP, "echo.cgi": ECHO,
-    **{f"list/{'n' * 100}{number}.txt": b"" for number in range(700)}})
+SITE: Final = Site(
+    "Protocols h2c http/1.1\nTimeout 20\n",
+    {
+        "a.txt": b"plain a\n",
+        "big.html": b"y" * BIG,
+        "dir/a": b"a",
+        "sleep.cgi": SLEEP,
+        "echo.cgi": ECHO,
+        **{f"list/{'n' * 100}{number}.txt": b"" for number in range(700)},
+    },
+)
 NUMBERS: Final = tuple(range(1, 20_000, 2))
 
 
@@ -82,24 +94,46 @@ BOMBS: Final[dict[str, Callable[[], Iterator[bytes]]]] = {
     "indexed fields, 120 kB": lambda: chain([OPEN], _indexed(30)),
     "indexed fields, 4 MB": lambda: chain([OPEN], _indexed(1000)),
     "dynamic table of the client": lambda: chain(
-        [OPEN + settings((1, (1 << 32) - 1))], (request(number, path=f"/dir?{number:03000}") for number in NUMBERS)),
-    "changing size of the dynamic table": lambda: chain([OPEN], (settings((1, number % 4096)) + request(number) for number in NUMBERS)),
+        [OPEN + settings((1, (1 << 32) - 1))],
+        (request(number, path=f"/dir?{number:03000}") for number in NUMBERS),
+    ),
+    "changing size of the dynamic table": lambda: chain(
+        [OPEN], (settings((1, number % 4096)) + request(number) for number in NUMBERS)
+    ),
     "CONTINUATION without end": lambda: chain([OPEN], _continuations(literal(("x", "y" * 16_000)), 2000)),
     "empty CONTINUATION without end": lambda: chain([OPEN], _continuations(b"", 100_000)),
-    "blocks of fields that do not end": lambda: chain([OPEN], _continuations(literal(("x", "y" * 16_000)), 8)),
+    "blocks of fields that do not end": lambda: chain(
+        [OPEN], _continuations(literal(("x", "y" * 16_000)), 8)
+    ),
     "windows of one byte": lambda: chain(
-        [PREFACE + settings((4, 1))], _many("/big.html", NUMBERS[:100]), (window(number, 1) for _ in range(50) for number in NUMBERS[:100])),
+        [PREFACE + settings((4, 1))],
+        _many("/big.html", NUMBERS[:100]),
+        (window(number, 1) for _ in range(50) for number in NUMBERS[:100]),
+    ),
     "PING": lambda: chain([OPEN], repeat(frame(PING, 0, 0, b"abcdefgh") * 1000, 1000)),
-    "PING between requests": lambda: chain([OPEN], (frame(PING, 0, 0, b"abcdefgh") * 500 + request(number) for number in NUMBERS)),
+    "PING between requests": lambda: chain(
+        [OPEN], (frame(PING, 0, 0, b"abcdefgh") * 500 + request(number) for number in NUMBERS)
+    ),
     "SETTINGS": lambda: chain([OPEN], repeat(settings((4, 1)) * 1000, 1000)),
-    "malformed requests": lambda: chain([OPEN], (request(number, ("connection", "close")) for number in NUMBERS)),
+    "malformed requests": lambda: chain(
+        [OPEN], (request(number, ("connection", "close")) for number in NUMBERS)
+    ),
     "requests that are given up": lambda: chain(
-        [OPEN], (request(number, path="/list/") + frame(RST_STREAM, 0, number, b"\0\0\0\x08") for number in NUMBERS)),
+        [OPEN],
+        (request(number, path="/list/") + frame(RST_STREAM, 0, number, b"\0\0\0\x08") for number in NUMBERS),
+    ),
     "large heads of requests that wait": lambda: chain(
-        [OPEN], (request(number, ("x", "x" * 8000), ("y", "y" * 8000), path="/sleep.cgi") for number in NUMBERS[:100])),
+        [OPEN],
+        (
+            request(number, ("x", "x" * 8000), ("y", "y" * 8000), path="/sleep.cgi")
+            for number in NUMBERS[:100]
+        ),
+    ),
     "large heads behind unread pages": lambda: chain(
-        [OPEN], _many("/big.html", NUMBERS[:20]),
-        (request(n, ("x", "x" * 7000), ("y", "y" * 7000), path="/big.html") for n in NUMBERS[20:100])),
+        [OPEN],
+        _many("/big.html", NUMBERS[:20]),
+        (request(n, ("x", "x" * 7000), ("y", "y" * 7000), path="/big.html") for n in NUMBERS[20:100]),
+    ),
     "unread bodies": lambda: chain([OPEN], _bodies(13_107, 10)),
     "unread bodies in frames of one byte": lambda: chain([OPEN], _bodies(1, 10)),
     "half a frame": lambda: iter([OPEN + frame(DATA, 0, 1, bytes(16_384))[:16_000]]),
@@ -147,7 +181,9 @@ def warm(server: Server) -> None:
             exchange(server, request(1, path=path), pause=0.0)
 
 
-def run(budget: Budget, names: Iterable[str] = tuple(BOMBS), connections: int = CONNECTIONS, seconds: float = 3.0) -> Result:
+def run(
+    budget: Budget, names: Iterable[str] = tuple(BOMBS), connections: int = CONNECTIONS, seconds: float = 3.0
+) -> Result:
     """Every bomb against a server of its own."""
     result = Result()
     for name in names:
@@ -169,4 +205,6 @@ def run(budget: Budget, names: Iterable[str] = tuple(BOMBS), connections: int = 
     return result
 
 
-MEASURES = (Measure("memory-http2", "No HTTP/2 bomb makes a worker grow by more than 50 MB.", run, len(BOMBS), 300),)
+MEASURES = (
+    Measure("memory-http2", "No HTTP/2 bomb makes a worker grow by more than 50 MB.", run, len(BOMBS), 300),
+)

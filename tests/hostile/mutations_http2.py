@@ -1,4 +1,6 @@
-"""Mutated sequences of HTTP/2 frames: the server ends the connection or goes on answering, prints no traceback, and ends it for apache2's reasons."""
+"""Mutated sequences of HTTP/2 frames: the server ends the connection or goes on answering, prints no
+traceback, and ends it for apache2's reasons.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,13 @@ from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, Server
 
 AT_ONE_TIME: Final = 32
-COMPARED: Final = 4    # one of so many is asked of apache2 as well
+COMPARED: Final = 4  # one of so many is asked of apache2 as well
 SLOW: Final = (b"slow.cgi", b"echo.cgi")
-SEEDS: Final = tuple(data for name, data in ((name, b"".join(pieces)) for name, pieces in CASES.items())
-                     if name[:3] != "4.2" and not any(path in data for path in SLOW))
+SEEDS: Final = tuple(
+    data
+    for name, data in ((name, b"".join(pieces)) for name, pieces in CASES.items())
+    if name[:3] != "4.2" and not any(path in data for path in SLOW)
+)
 OPEN: Final = PREFACE + settings() + frame(SETTINGS, ACK)
 VALUES: Final = (0, 1, 2, 3, 5, 7, 100, 127, 128, 255)
 IN_PIECES: Final = (("PROTOCOL_ERROR", "COMPRESSION_ERROR"), ("ENHANCE_YOUR_CALM", "COMPRESSION_ERROR"))
@@ -24,16 +29,17 @@ Frames = list[tuple[int, int, int, bytes]]
 
 
 def mutate(data: bytes, choice: random.Random) -> bytes:
-    """The frames of *data* with one to four changes: of kind, flags, stream, payload or order, of the length that a frame claims, or of any byte."""
-    frames: IN_PIECES: Final = (("PROTOCOL_ERROR", "COMPRESSION_ERROR"), ("ENHANCE_YOUR_CALM", "COMPRESSION_ERROR"))
-Frames = list(read_frames(data))
+    """The frames of *data* with one to four changes: of kind, flags, stream, payload or order, of the length
+    that a frame claims, or of any byte.
+    """
+    frames: Frames = list(read_frames(data))
     for _ in range(choice.randint(1, 4)):
         frames = _changed(frames, choice)
     out = bytearray(b"".join([frame(*one) for one in frames]))
     if out and choice.random() < 0.1:
         out[choice.randrange(len(out))] = choice.randrange(256)
     if choice.random() < 0.05:
-        del out[choice.randrange(len(out) + 1):]
+        del out[choice.randrange(len(out) + 1) :]
     return bytes(out)
 
 
@@ -50,9 +56,14 @@ def _changed(frames: Frames, choice: random.Random) -> Frames:
         frames[at] = (name, flags, choice.choice((0, 1, 2, 3, 5, 7, (1 << 31) - 1, 1 << 31)), payload)
     elif kind == 3:
         cut = choice.randrange(len(payload) + 1)
-        frames[at] = (name, flags, stream, payload[:cut] + bytes([choice.choice(VALUES)]) + payload[cut + choice.randrange(2):])
+        frames[at] = (
+            name,
+            flags,
+            stream,
+            payload[:cut] + bytes([choice.choice(VALUES)]) + payload[cut + choice.randrange(2) :],
+        )
     elif kind == 4:
-        frames[at] = (name, flags, stream, payload[:choice.randrange(len(payload) + 1)])
+        frames[at] = (name, flags, stream, payload[: choice.randrange(len(payload) + 1)])
     elif kind == 5:
         frames.insert(choice.randrange(len(frames) + 1), frames[at])
     elif kind == 6:
@@ -65,8 +76,9 @@ def _changed(frames: Frames, choice: random.Random) -> Frames:
 def _differs(ours: Outcome, theirs: Outcome) -> bool:
     """True if apache2 ends the connection with an error and we do not, or with another one.
 
-    STREAM_CLOSED does not count: apache2 answers a moment later, so that a frame for a stream that we have answered finds its stream open there.
-    Nor does a block of fields that is broken and interrupted or endless as well: nghttp2 decodes each piece as it comes.  Nor a number that is no code.
+    STREAM_CLOSED does not count: apache2 answers a moment later, so that a frame for a stream that we have
+    answered finds its stream open there. Nor does a block of fields that is broken and interrupted or endless
+    as well: nghttp2 decodes each piece as it comes.  Nor a number that is no code.
     """
     if theirs.goaway in ("", "NO_ERROR", "STREAM_CLOSED") or theirs.goaway.isdecimal():
         return False
@@ -85,24 +97,40 @@ def run(budget: Budget) -> Result:
         with Server(WHIMBREL, SITE) as server, ThreadPoolExecutor(AT_ONE_TIME) as pool:
             workers = server.workers()
             while sent < budget.cases and not budget.is_spent:
-                group = [OPEN + mutate(budget.random.choice(SEEDS), budget.random) for _ in range(AT_ONE_TIME * 4)]
-                group[0] = mutate(budget.random.choice(tuple(BEGINNINGS.values()))[len(PREFACE):], budget.random)
+                group = [
+                    OPEN + mutate(budget.random.choice(SEEDS), budget.random) for _ in range(AT_ONE_TIME * 4)
+                ]
+                group[0] = mutate(
+                    budget.random.choice(tuple(BEGINNINGS.values()))[len(PREFACE) :], budget.random
+                )
                 outcomes = list(pool.map(lambda data: _ask(server, data), group))
                 sent += len(group)
-                result.failures += [f"neither answered nor closed: {data!r}" for data, found in zip(group, outcomes, strict=True)
-                                    if not (found.lives or found.closed or found.goaway or _is_cut(data))]
+                result.failures += [
+                    f"neither answered nor closed: {data!r}"
+                    for data, found in zip(group, outcomes, strict=True)
+                    if not (found.lives or found.closed or found.goaway or _is_cut(data))
+                ]
                 if theirs is not None:
                     pairs = list(zip(group, outcomes, strict=True))[::COMPARED]
                     asked = list(pool.map(lambda pair: _ask(theirs, pair[0]), pairs))
                     compared += len(pairs)
-                    result.failures += [f"{ours.verdict}, apache2 {found.verdict}: {data[len(OPEN):]!r}"
-                                        for (data, ours), found in zip(pairs, asked, strict=True) if _differs(ours, found) and not _is_cut(data)]
+                    result.failures += [
+                        f"{ours.verdict}, apache2 {found.verdict}: {data[len(OPEN) :]!r}"
+                        for (data, ours), found in zip(pairs, asked, strict=True)
+                        if _differs(ours, found) and not _is_cut(data)
+                    ]
             time.sleep(0.3)
             if "Traceback" in server.output:
-                result.failures.append(f"a traceback: {server.output[server.output.find('Traceback'):][:3000]}")
+                result.failures.append(
+                    f"a traceback: {server.output[server.output.find('Traceback') :][:3000]}"
+                )
             if server.workers() != workers:
                 result.failures.append("a worker has been replaced")
-            result.figures = {"sequences": sent, "compared with apache2": compared, "peak MB": round(server.peak_memory(), 1)}
+            result.figures = {
+                "sequences": sent,
+                "compared with apache2": compared,
+                "peak MB": round(server.peak_memory(), 1),
+            }
     finally:
         if theirs is not None:
             theirs.__exit__(None, None, None)
@@ -113,7 +141,7 @@ def _is_cut(data: bytes) -> bool:
     """True if a frame ends behind *data*, so that the PING at the end is part of it; or it is not HTTP/2."""
     at = len(PREFACE)
     while len(data) - at >= 9:
-        at += 9 + int.from_bytes(data[at:at + 3])
+        at += 9 + int.from_bytes(data[at : at + 3])
     return at != len(data) or not data.startswith(PREFACE)
 
 

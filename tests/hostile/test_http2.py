@@ -30,9 +30,15 @@ def test_mutated_frames() -> None:
     assert result.figures["sequences"] >= 100
 
 
-@pytest.mark.parametrize("name", [
-    "cached page of 259 kB, 10,000 times", "fields unlike any other", "indexed fields, 120 kB", "unread bodies in frames of one byte",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cached page of 259 kB, 10,000 times",
+        "fields unlike any other",
+        "indexed fields, 120 kB",
+        "unread bodies in frames of one byte",
+    ],
+)
 def test_memory(name: str) -> None:
     result = memory_http2.run(Budget(1, 60.0), (name,), connections=8, seconds=1.0)
     assert not result.failures
