@@ -1,4 +1,6 @@
-"""HTTP/2 floods beside an honest HTTP/1 client: how long its requests take with us and with apache2, which is attacked in the same way."""
+"""HTTP/2 floods beside an honest HTTP/1 client: how long its requests take with us and with apache2, which is
+attacked in the same way.
+"""
 
 from __future__ import annotations
 
@@ -85,9 +87,11 @@ FLOODS: Final[dict[str, Callable[[], bytes]]] = {
 
 
 def attack(port: int, flood: bytes, end: float) -> None:
-    """Send *flood* again and again, on a new connection whenever the server ends one, and throw away what comes back.
+    """Send *flood* again and again, on a new connection whenever the server ends one, and throw away what
+    comes back.
 
-    Attackers are on other machines: here they get what the others leave of one core, and the server has the other one.
+    Attackers are on other machines: here they get what the others leave of one core, and the server has the
+    other one.
     """
     os.nice(19)
     while time.monotonic() < end:

@@ -1,4 +1,6 @@
-"""HTTP/2 frames as bytes, and what a server's frames amount to: a client that may break every rule of RFC 9113."""
+"""HTTP/2 frames as bytes, and what a server's frames amount to: a client that may break every rule of RFC
+9113.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def settings(*pairs: tuple[int, int]) -> bytes:
 
 
 def block(*fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", pseudo: bool = True) -> bytes:
-    """A block of fields that leaves HPACK's dynamic table as it is; *pseudo*: the four pseudo-header fields go first."""
+    """A block of fields that leaves HPACK's dynamic table as it is; *pseudo*: the four pseudo-header fields
+    go first.
+    """
     first = (
         ((":method", method), (":scheme", "http"), (":authority", "localhost"), (":path", path))
         if pseudo
@@ -59,7 +63,9 @@ def block(*fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", p
 
 
 def literal(*fields: tuple[str, str], indexed: bool = False) -> bytes:
-    """Literal fields with literal names and without Huffman codes; *indexed*: each becomes an entry of the dynamic table."""
+    """Literal fields with literal names and without Huffman codes; *indexed*: each becomes an entry of the
+    dynamic table.
+    """
     return b"".join((b"\x40" if indexed else b"\0") + text(name) + text(value) for name, value in fields)
 
 
@@ -89,7 +95,9 @@ def window(stream: int, size: int) -> bytes:
 
 @dataclass
 class Outcome:
-    """What a server did: a line for each stream, the code of its GOAWAY, and whether the connection lived on (it answered the last PING)."""
+    """What a server did: a line for each stream, the code of its GOAWAY, and whether the connection lived on
+    (it answered the last PING).
+    """
 
     streams: dict[int, str] = field(default_factory=dict)
     goaway: str = ""
@@ -149,7 +157,9 @@ def exchange(
     begin: bytes = PREFACE + settings() + frame(SETTINGS, ACK),
     pause: float = 0.05,
 ) -> Outcome:
-    """Send *begin*, *pieces* with a pause before each, and a PING; read until it is answered or the server closes."""
+    """Send *begin*, *pieces* with a pause before each, and a PING; read until it is answered or the server
+    closes.
+    """
     out, closed = bytearray(), False
     with server.connect(seconds) as wire:
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

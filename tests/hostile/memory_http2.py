@@ -1,4 +1,6 @@
-"""Memory under HTTP/2 bombs: none makes a worker grow by 50 MB, whatever a client sends and however little it reads."""
+"""Memory under HTTP/2 bombs: none makes a worker grow by 50 MB, whatever a client sends and however little it
+reads.
+"""
 
 from __future__ import annotations
 

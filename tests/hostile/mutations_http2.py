@@ -1,4 +1,6 @@
-"""Mutated sequences of HTTP/2 frames: the server ends the connection or goes on answering, prints no traceback, and ends it for apache2's reasons."""
+"""Mutated sequences of HTTP/2 frames: the server ends the connection or goes on answering, prints no
+traceback, and ends it for apache2's reasons.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,14 @@ SEEDS: Final = tuple(
 )
 OPEN: Final = PREFACE + settings() + frame(SETTINGS, ACK)
 VALUES: Final = (0, 1, 2, 3, 5, 7, 100, 127, 128, 255)
+IN_PIECES: Final = (("PROTOCOL_ERROR", "COMPRESSION_ERROR"), ("ENHANCE_YOUR_CALM", "COMPRESSION_ERROR"))
 Frames = list[tuple[int, int, int, bytes]]
 
 
 def mutate(data: bytes, choice: random.Random) -> bytes:
-    """The frames of *data* with one to four changes: of kind, flags, stream, payload or order, of the length that a frame claims, or of any byte."""
+    """The frames of *data* with one to four changes: of kind, flags, stream, payload or order, of the length
+    that a frame claims, or of any byte.
+    """
     frames: Frames = list(read_frames(data))
     for _ in range(choice.randint(1, 4)):
         frames = _changed(frames, choice)
@@ -71,15 +76,13 @@ def _changed(frames: Frames, choice: random.Random) -> Frames:
 def _differs(ours: Outcome, theirs: Outcome) -> bool:
     """True if apache2 ends the connection with an error and we do not, or with another one.
 
-    STREAM_CLOSED does not count: apache2 answers a moment later, so that a frame for a stream that we have answered finds its stream open there.
-    Nor does a block of fields that is broken and interrupted as well: nghttp2 decodes each piece as it comes.  Nor a number that is no code.
+    STREAM_CLOSED does not count: apache2 answers a moment later, so that a frame for a stream that we have
+    answered finds its stream open there. Nor does a block of fields that is broken and interrupted or endless
+    as well: nghttp2 decodes each piece as it comes.  Nor a number that is no code.
     """
     if theirs.goaway in ("", "NO_ERROR", "STREAM_CLOSED") or theirs.goaway.isdecimal():
         return False
-    return ours.goaway != theirs.goaway and (ours.goaway, theirs.goaway) != (
-        "PROTOCOL_ERROR",
-        "COMPRESSION_ERROR",
-    )
+    return ours.goaway != theirs.goaway and (ours.goaway, theirs.goaway) not in IN_PIECES
 
 
 def _ask(server: Server, data: bytes) -> Outcome:

@@ -1,7 +1,8 @@
 """HTTP/2 without sockets and without frames: the fields of a request become a `Head`, a head's bytes become the fields of an answer.
 
-Frames are http2_wire's, header compression is http2_hpack's.  What a block of fields must look like is judged as nghttp2 does for httpd; limits are
-those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html (LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
+Frames are http2_wire's, header compression is http2_hpack's.  What a block of fields must look like is judged
+as nghttp2 does for httpd; limits are those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html
+(LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from whimbrel.records import dataclass, field
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
 MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are remembered
-MAX_KEY: Final = 16 * 1024   # bytes of a key of the response cache
+MAX_KEY: Final = 8 * 1024    # bytes of a key of the response cache
 MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no answer but a reset
 
 RawField = tuple[bytes, bytes]
@@ -35,9 +36,11 @@ _PSEUDO = {
 }
 _ALL_PSEUDO = _PSEUDO.keys()
 _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
-_READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))  # fields that `read_request` decides about
+# fields that `read_request` decides about
+_READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))
 _WELL_FORMED = pattern(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+" % _READ_ONLY)
-_WORDS = pattern(rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+")
+_WORDS = pattern(
+    rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+")
 _NOT_SENT = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"http2-settings"))
 _ONE_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"))
 
@@ -86,15 +89,17 @@ class _Block:
 def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
     """The key of a request in the response cache, b"" for a request that only `read_request` can judge.
 
-    `read_request` accepts every list of fields that has a key, unless it exceeds a limit, which the cache checks.  The key begins with a NUL, as no
-    head of HTTP/1 does.
+    `read_request` accepts every list of fields that has a key, unless it exceeds a limit, which the cache
+    checks.  The key begins with a NUL, as no head of HTTP/1 does.
     """
     pseudo = dict(fields[:4])
     if pseudo.keys() != _ALL_PSEUDO:
         return b""
     lines = b"".join([b"%b: %b\r\n" % pair for pair in fields[4:]])
     words = b" ".join((pseudo[b":method"], pseudo[b":scheme"], pseudo[b":path"], pseudo[b":authority"]))
-    if len(lines) > MAX_KEY or _WELL_FORMED.fullmatch(lines) is None or lines.count(b"\n") != len(fields) - 4 or _WORDS.fullmatch(words) is None:
+    if len(lines) > MAX_KEY or lines.count(b"\n") != len(fields) - 4:
+        return b""
+    if _WELL_FORMED.fullmatch(lines) is None or _WORDS.fullmatch(words) is None:
         return b""
     return b"\0%d %b HTTP/2.0\r\nhost: %b\r\n%b\r\n" % (push, words, pseudo[b":authority"], lines)
 
@@ -209,7 +214,8 @@ def client_settings(value: str) -> bytes | None:
 
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
     """The fields of an answer from its HTTP/1 head around Date: in httpd's order, those of one connection left out."""
-    return _known_fields(before, date, after) if len(before) + len(after) <= MAX_KNOWN_HEAD else _fields_of(before, date, after)
+    known = len(before) + len(after) <= MAX_KNOWN_HEAD
+    return (_known_fields if known else _fields_of)(before, date, after)
 
 
 def _fields_of(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:

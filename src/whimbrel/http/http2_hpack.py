@@ -1,7 +1,8 @@
-"""Header compression with bounds in bytes: the hpack package's decoder and encoder, and caches of the blocks that pass through them.
+"""Header compression with bounds in bytes: the hpack package's decoder and encoder, and caches of the blocks
+that pass through them.
 
-A client repeats its blocks of fields, and a server its responses: a block that leaves the dynamic table unchanged is coded once, while the table
-stays as it is.
+A client repeats its blocks of fields, and a server its responses: a block that leaves the dynamic table
+unchanged is coded once, while the table stays as it is.
 RFC 7541.  This module needs the package; it is imported when a client speaks HTTP/2.
 """
 
@@ -16,17 +17,19 @@ from hpack.exceptions import HPACKError, OversizedHeaderListError
 
 from whimbrel.http.http2 import ConnectionFault, RawField, Reset, answer_fields, raw_head
 
-MAX_LIST: Final = 128 * 1024        # bytes of one decoded list of fields, 32 for each field included (RFC 9113, 6.5.2)
-MAX_TABLE: Final = 4096             # bytes of each dynamic table, whatever the client allows (nghttp2's limit)
-MAX_CACHE: Final = 64 * 1024        # bytes of each of the two caches of one connection
-MAX_CACHED: Final = 8 * 1024        # bytes of one cached block
-MAX_HUFFMAN: Final = 256            # bytes of a value that is sent in Huffman codes
-_FIELD: Final = 160                 # bytes of a field besides its text: a tuple and two byte strings
+MAX_LIST: Final = 128 * 1024  # bytes of one decoded list of fields and 32 for each field (RFC 9113, 6.5.2)
+MAX_TABLE: Final = 4096  # bytes of each dynamic table, whatever the client allows (nghttp2's limit)
+MAX_CACHE: Final = 64 * 1024  # bytes of each of the two caches of one connection
+MAX_CACHED: Final = 8 * 1024  # bytes of one cached block
+MAX_HUFFMAN: Final = 256  # bytes of a value that is sent in Huffman codes
+_FIELD: Final = 160  # bytes of a field besides its text: a tuple and two byte strings
 _TOO_MANY_SIZES = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*+[\0-\x7f]){17}")
 
 
 def _mark(table: Any) -> tuple[Any, int, int, bool]:
-    """A value that changes with every change of a dynamic table: its newest entry, number of entries, size, and whether a new size is due."""
+    """A value that changes with every change of a dynamic table: its newest entry, number of entries, size,
+    and whether a new size is due.
+    """
     entries = table.dynamic_entries
     return (entries[0] if entries else None), len(entries), table.maxsize, table.resized
 
@@ -36,7 +39,9 @@ def _same(one: tuple[Any, int, int, bool], other: tuple[Any, int, int, bool]) ->
 
 
 class FieldBlock:
-    """One decoded list of fields, whose names and values have *size* bytes, with the cache key that it stands for."""
+    """One decoded list of fields, whose names and values have *size* bytes, with the cache key that it stands
+    for.
+    """
 
     __slots__ = ("_push", "_raw", "fields", "size")
 
@@ -56,7 +61,8 @@ class FieldBlock:
 class FieldDecoder:
     """Decodes the blocks of one connection.
 
-    `known` is a cache: encoded block to `FieldBlock`; valid while the dynamic table is unchanged; bound `MAX_CACHE`; emptied when full.
+    `known` is a cache: encoded block to `FieldBlock`; valid while the dynamic table is unchanged; bound
+    `MAX_CACHE`; emptied when full.
     """
 
     def __init__(self) -> None:
@@ -103,8 +109,8 @@ class FieldDecoder:
 class FieldEncoder:
     """Encodes the response heads of one connection.
 
-    `known` is a cache: (head before Date, Date, head behind it) to the encoded block; valid while the dynamic table is unchanged; bound
-    `MAX_CACHE`; emptied when full.
+    `known` is a cache: (head before Date, Date, head behind it) to the encoded block; valid while the dynamic
+    table is unchanged; bound `MAX_CACHE`; emptied when full.
     """
 
     def __init__(self) -> None:
@@ -114,7 +120,9 @@ class FieldEncoder:
         self._written = _mark(self._hpack.header_table)
 
     def resize(self, size: int) -> None:
-        """Obey SETTINGS_HEADER_TABLE_SIZE up to `MAX_TABLE`; the next block signals the smallest and the last size (RFC 7541, 4.2)."""
+        """Obey SETTINGS_HEADER_TABLE_SIZE up to `MAX_TABLE`; the next block signals the smallest and the last
+        size (RFC 7541, 4.2).
+        """
         size = min(size, MAX_TABLE)
         if size != self._hpack.header_table_size:
             self._hpack.header_table_size = size
@@ -142,8 +150,11 @@ class FieldEncoder:
         return block
 
     def encode(self, fields: Sequence[RawField]) -> bytes:
-        """The block of *fields*, in Huffman codes where that is worth the time: it grows with the square of a field's length."""
-        return bytes(self._hpack.encode(fields, huffman=max([len(value) for _name, value in fields], default=0) <= MAX_HUFFMAN))
+        """The block of *fields*, in Huffman codes where that is worth the time: it grows with the square of a
+        field's length.
+        """
+        longest = max([len(value) for _name, value in fields], default=0)
+        return bytes(self._hpack.encode(fields, huffman=longest <= MAX_HUFFMAN))
 
     def _clear(self) -> None:
         self.known.clear()

@@ -1,7 +1,9 @@
-"""The server's side of one HTTP/2 connection without a socket: frames in, frames out, states of streams and windows.
+"""The server's side of one HTTP/2 connection without a socket: frames in, frames out, states of streams and
+windows.
 
-Every frame is checked before anything is allocated for it, and a frame that asks for nothing is counted before it is worked on.  Violations end the
-stream or the connection with the codes of 2.4.71 (nghttp2), which are those of RFC 9113 where it names one.  RFC 9113, 4 to 6.
+Every frame is checked before anything is allocated for it, and a frame that asks for nothing is counted
+before it is worked on.  Violations end the stream or the connection with the codes of 2.4.71 (nghttp2), which
+are those of RFC 9113 where it names one.  RFC 9113, 4 to 6.
 """
 
 from __future__ import annotations
@@ -12,22 +14,24 @@ from typing import Final, Generic, Protocol, TypeVar
 from whimbrel.http.http2 import PREFACE, ConnectionFault, Reset, goaway
 from whimbrel.http.http2_hpack import FieldBlock, FieldDecoder, FieldEncoder
 
-DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
+    range(10)
+)
 END_STREAM: Final = 0x01
 ACK: Final = 0x01
 END_HEADERS: Final = 0x04
 PADDED: Final = 0x08
 WITH_PRIORITY: Final = 0x20
 
-MAX_FRAME: Final = 16384            # bytes of a frame from the client: SETTINGS_MAX_FRAME_SIZE is never raised
-MAX_SENT_FRAME: Final = 64 * 1024   # bytes of a frame to the client, even where it takes more
+MAX_FRAME: Final = 16384  # bytes of a frame from the client: SETTINGS_MAX_FRAME_SIZE is never raised
+MAX_SENT_FRAME: Final = 64 * 1024  # bytes of a frame to the client, even where it takes more
 MAX_WINDOW: Final = (1 << 31) - 1
-FIRST_WINDOW: Final = 65535         # before any SETTINGS
-MAX_CONTINUATIONS: Final = 8        # frames behind a HEADERS frame (nghttp2's limit)
-MAX_SETTINGS: Final = 32            # values of one SETTINGS frame (nghttp2's limit)
-MAX_IDLE_FRAMES: Final = 1000       # consecutive frames that ask for nothing
-USEFUL_DATA: Final = 256            # bytes of DATA that a WINDOW_UPDATE must have been good for
-SHARED_WINDOWS: Final = 8           # windows of streams that the connection's window has: unread bodies of one client
+FIRST_WINDOW: Final = 65535  # before any SETTINGS
+MAX_CONTINUATIONS: Final = 8  # frames behind a HEADERS frame (nghttp2's limit)
+MAX_SETTINGS: Final = 32  # values of one SETTINGS frame (nghttp2's limit)
+MAX_IDLE_FRAMES: Final = 1000  # consecutive frames that ask for nothing
+USEFUL_DATA: Final = 256  # bytes of DATA that a WINDOW_UPDATE must have been good for
+SHARED_WINDOWS: Final = 8  # windows of streams that the connection's window has: unread bodies of one client
 _FRAME_SIZE, _PROTOCOL, _FLOW_CONTROL = Reset.FRAME_SIZE_ERROR, Reset.PROTOCOL_ERROR, Reset.FLOW_CONTROL_ERROR
 
 
@@ -106,13 +110,23 @@ class Wire(Generic[S]):
         self._consumed = 0
         self._preface = PREFACE
         self._has_settings = self.is_acknowledged = False
-        self._gathering: tuple[int, int] | None = None  # number and flags of a HEADERS frame without END_HEADERS
+        # number and flags of a HEADERS frame without END_HEADERS
+        self._gathering: tuple[int, int] | None = None
         self._pieces: list[bytes] = []
         self._frames: tuple[Callable[[int, int, bytes], None], ...] = (
-            self._data, self._headers, self._priority, self._rst_stream, self._settings, self._push_promise, self._ping, self._goaway,
-            self._window_update, self._continuation)
+            self._data,
+            self._headers,
+            self._priority,
+            self._rst_stream,
+            self._settings,
+            self._push_promise,
+            self._ping,
+            self._goaway,
+            self._window_update,
+            self._continuation,
+        )
 
-    # frames that arrive ---------------------------------------------------------------------------------------------------------------------------
+    # frames that arrive -------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Send the settings, and open the connection's own window."""
         pairs = b"\0\3" + self.max_streams.to_bytes(4) + b"\0\4" + self._stream_window.to_bytes(4)
@@ -122,10 +136,10 @@ class Wire(Generic[S]):
 
     def skip_preface(self, data: bytes, at: int) -> int:
         """Where the first frame begins, as far as the preface is there; raises ConnectionFault."""
-        there = data[at:at + len(self._preface)]
+        there = data[at : at + len(self._preface)]
         if not self._preface.startswith(there):
             raise ConnectionFault(_PROTOCOL)
-        self._preface = self._preface[len(there):]
+        self._preface = self._preface[len(there) :]
         return at + len(there)
 
     @property
@@ -139,8 +153,10 @@ class Wire(Generic[S]):
         return self._has_settings and self._gathering is None
 
     def frame_end(self, data: bytes, at: int) -> int:
-        """Where the frame at *at* ends, of which 9 bytes are there; raises ConnectionFault before its payload is waited for."""
-        size = int.from_bytes(data[at:at + 3])
+        """Where the frame at *at* ends, of which 9 bytes are there; raises ConnectionFault before its payload
+        is waited for.
+        """
+        size = int.from_bytes(data[at : at + 3])
         if size > MAX_FRAME:
             raise ConnectionFault(_FRAME_SIZE)
         return at + 9 + size
@@ -148,13 +164,13 @@ class Wire(Generic[S]):
     def receive(self, data: bytes, at: int, end: int) -> None:
         """Take the whole frame in *data* from *at* to *end*; raises ConnectionFault."""
         self.work += 1
-        kind, flags, number = data[at + 3], data[at + 4], int.from_bytes(data[at + 5:at + 9]) & MAX_WINDOW
+        kind, flags, number = data[at + 3], data[at + 4], int.from_bytes(data[at + 5 : at + 9]) & MAX_WINDOW
         if self._gathering is not None and (kind != CONTINUATION or number != self._gathering[0]):
             raise ConnectionFault(_PROTOCOL)
         if not self._has_settings and (kind != SETTINGS or flags & ACK):
             raise ConnectionFault(_PROTOCOL)
         if kind < len(self._frames):
-            self._frames[kind](flags, number, data[at + 9:end])
+            self._frames[kind](flags, number, data[at + 9 : end])
         else:
             self._count_idle()
 
@@ -168,7 +184,7 @@ class Wire(Generic[S]):
             return payload
         if not payload or payload[0] >= len(payload):
             raise ConnectionFault(_PROTOCOL)
-        return payload[1:len(payload) - payload[0]]
+        return payload[1 : len(payload) - payload[0]]
 
     def _is_idle(self, number: int) -> bool:
         """True if a stream was never opened."""
@@ -286,7 +302,7 @@ class Wire(Generic[S]):
     def apply(self, payload: bytes) -> None:
         """Obey the client's settings."""
         for at in range(0, len(payload), 6):
-            self._apply(int.from_bytes(payload[at:at + 2]), int.from_bytes(payload[at + 2:at + 6]))
+            self._apply(int.from_bytes(payload[at : at + 2]), int.from_bytes(payload[at + 2 : at + 6]))
 
     def _apply(self, name: int, value: int) -> None:
         if name == 1:
@@ -315,8 +331,8 @@ class Wire(Generic[S]):
         for stream in self.streams.values():
             stream.inbound += more
 
-    def _push_promise(self, _flags: int, _number: int, payload: bytes) -> None:
-        raise ConnectionFault(_PROTOCOL if len(payload) >= 4 else _FRAME_SIZE)
+    def _push_promise(self, flags: int, _number: int, payload: bytes) -> None:
+        raise ConnectionFault(_PROTOCOL if len(payload) >= 4 or flags & PADDED else _FRAME_SIZE)
 
     def _ping(self, flags: int, number: int, payload: bytes) -> None:
         self._count_idle()
@@ -331,7 +347,7 @@ class Wire(Generic[S]):
         self._count_idle()
         if len(payload) < 8:
             raise ConnectionFault(_FRAME_SIZE)
-        if number:
+        if number or payload[3] & 1:  # it names a stream of ours, and we open none
             raise ConnectionFault(_PROTOCOL)
         self._receiver.on_goaway()
 
@@ -355,7 +371,7 @@ class Wire(Generic[S]):
         if stream.window > MAX_WINDOW:
             self._break(stream, _FLOW_CONTROL)
 
-    # streams --------------------------------------------------------------------------------------------------------------------------------------
+    # streams ------------------------------------------------------------------------------------------------
     def open(self, stream: S) -> None:
         """Let a stream that a request has begun last until `drop` or `reset`."""
         stream.window, stream.inbound = self.initial_window, self._inbound_initial
@@ -375,7 +391,9 @@ class Wire(Generic[S]):
         self._receiver.on_broken(stream)
 
     def consume(self, stream: S, size: int) -> None:
-        """Give *size* bytes of a body, which were read, back to the client's windows: by halves, so that few frames do it."""
+        """Give *size* bytes of a body, which were read, back to the client's windows: by halves, so that few
+        frames do it.
+        """
         self._return_shared(size)
         stream.consumed += size
         if stream.consumed * 2 >= self._stream_window and not stream.ended and stream.number in self.streams:
@@ -390,7 +408,7 @@ class Wire(Generic[S]):
             self._inbound += self._consumed
             self._consumed = 0
 
-    # frames to send -------------------------------------------------------------------------------------------------------------------------------
+    # frames to send -----------------------------------------------------------------------------------------
     def send(self, kind: int, flags: int, number: int, payload: bytes = b"") -> None:
         """One frame."""
         self.out += b"%b%c%c%b%b" % (len(payload).to_bytes(3), kind, flags, number.to_bytes(4), payload)
@@ -410,7 +428,7 @@ class Wire(Generic[S]):
         if len(block) <= MAX_FRAME:
             self.send(HEADERS, END_HEADERS | last, number, block)
             return
-        pieces = [block[at:at + MAX_FRAME] for at in range(0, len(block), MAX_FRAME)]
+        pieces = [block[at : at + MAX_FRAME] for at in range(0, len(block), MAX_FRAME)]
         self.send(HEADERS, last, number, pieces[0])
         for piece in pieces[1:-1]:
             self.send(CONTINUATION, 0, number, piece)
@@ -423,7 +441,9 @@ class Wire(Generic[S]):
         stream.window -= len(payload)
         if end or len(data) >= USEFUL_DATA:
             self.idle = 0
-        self.send(DATA, (END_STREAM if end else 0) | (0 if padding is None else PADDED), stream.number, payload)
+        self.send(
+            DATA, (END_STREAM if end else 0) | (0 if padding is None else PADDED), stream.number, payload
+        )
 
     def has_room(self, size: int) -> bool:
         """True if *size* bytes fit into one frame on a new stream."""
@@ -434,7 +454,14 @@ class Wire(Generic[S]):
         self.window -= len(body)
         name = number.to_bytes(4)
         if body:
-            self.out += b"%b\x01\x04%b%b%b\0\x01%b%b" % (len(block).to_bytes(3), name, block, len(body).to_bytes(3), name, body)
+            self.out += b"%b\x01\x04%b%b%b\0\x01%b%b" % (
+                len(block).to_bytes(3),
+                name,
+                block,
+                len(body).to_bytes(3),
+                name,
+                body,
+            )
         else:
             self.out += b"%b\x01\x05%b%b" % (len(block).to_bytes(3), name, block)
 

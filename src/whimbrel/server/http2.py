@@ -2,8 +2,9 @@
 
 `HttpProtocol` hands a connection over when it begins with the preface or after an answer of 101; TLS may do so after its handshake.  Streams are
 answered side by side where they wait; an answer that needs no waiting is sent at once.  Memory is bounded: by the number of streams and of requests
-still worked on, their windows, the size of a block of fields, and by reading nothing while the client does not read.  A turn of the loop does a
-bounded amount of work for a connection; what is left of its input waits for the next one.
+still worked on, their windows, the size of a block of fields, and by reading nothing while the client does
+not read.  A turn of the loop does a bounded amount of work for a connection; what is left of its input waits
+for the next one.
 
 RFC 9113; manual: mod/mod_http2.html.
 """
@@ -40,10 +41,10 @@ from whimbrel.server.service import FOREVER, Expiring, Manners, Service
 
 WRITE_AHEAD: Final = 64 * 1024    # bytes that wait for the client before nothing more is read or sent
 LINGER: Final = 2.0               # seconds between our end of the connection and the client's
-MAX_WORK: Final = 256             # units of work (see `Wire.work`) of one turn of the loop: as many frames, or fewer with blocks of fields
+MAX_WORK: Final = 256             # units of `Wire.work` in one turn of the loop
 MAX_BEGUN: Final = 8              # requests of one turn that the engine works on
-MAX_HELD: Final = 256 * 1024      # bytes of response bodies in memory that wait for the client, before further requests wait too
-MAX_HEADS: Final = 512 * 1024     # bytes of the heads of requests that are worked on, before further ones are refused
+MAX_HELD: Final = 256 * 1024      # bytes of response bodies that wait, before further requests wait too
+MAX_HEADS: Final = 384 * 1024     # bytes of the heads of requests, before further ones are refused
 MAX_RESETS: Final = 1000          # streams that ended before their answer, beyond those that got one
 CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
 
@@ -278,10 +279,13 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def _begin_some(self, *, more: bool) -> None:
         """Work on requests that have arrived, but not on those that the client has taken back.
 
-        Where there is *more* input, a request of this turn waits for the next one: the frame behind it may take it back.
+        Where there is *more* input, a request of this turn waits for the next one: the frame behind it may
+        take it back.
         """
         begun, left = self._begun, MAX_BEGUN
-        while begun and left and self._may_begin and not self.ended and not (more and begun[0].turn == self._turns):
+        while begun and left and self._may_begin and not self.ended:
+            if more and begun[0].turn == self._turns:
+                break
             stream = begun.popleft()
             left -= 1
             self._respond(stream)
@@ -380,7 +384,8 @@ class Http2Connection(asyncio.Protocol, Expiring):
             self.close()
 
     def forget(self, stream: Stream) -> None:
-        """The client will not see an answer of *stream*; what works on it finds out when it reads or writes."""
+        """The client will not see an answer of *stream*; what works on it finds out when it reads or writes.
+        """
         stream.gone = True
         stream.connection.aborted = True
         if stream in self._begun:

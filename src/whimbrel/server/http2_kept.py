@@ -1,6 +1,7 @@
 """Responses from the cache, given once more on HTTP/2 streams that last no longer than that.
 
-A client that repeats a request sends the same bytes (HPACK's table is unchanged), and the response's fields are the same bytes within one second.
+A client that repeats a request sends the same bytes (HPACK's table is unchanged), and the response's fields
+are the same bytes within one second.
 """
 
 from __future__ import annotations
@@ -20,11 +21,19 @@ WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before on
 
 
 class Same:
-    """A cached response, the block of fields that it answers, and what it takes to give it once more before anything else has happened."""
+    """A cached response, the block of fields that it answers, and what it takes to give it once more before
+    anything else has happened.
+    """
 
     __slots__ = ("adders", "encoded", "kept", "request")
 
-    def __init__(self, kept: Kept, request: FieldBlock, encoded: bytes, adders: list[tuple[Callable[[bytes], None], bytes]]) -> None:
+    def __init__(
+        self,
+        kept: Kept,
+        request: FieldBlock,
+        encoded: bytes,
+        adders: list[tuple[Callable[[bytes], None], bytes]],
+    ) -> None:
         self.kept, self.request, self.encoded, self.adders = kept, request, encoded, adders
 
 
@@ -35,17 +44,25 @@ class Repeater:
         self.session = session
 
     def at_once(self, data: bytes, at: int, most: int) -> int:
-        """Answer the requests in *data* from *at* on that are single frames with known fields, while cached responses have room.
+        """Answer the requests in *data* from *at* on that are single frames with known fields, while cached
+        responses have room.
 
-        Where the first frame begins that is something else; each request is a unit of `Wire.work`, of which there are at most *most*.
+        Where the first frame begins that is something else; each request is a unit of `Wire.work`, of which
+        there are at most *most*.
         """
         session, wire, size, same = self.session, self.session.wire, len(data), None
         if session.leaving or session.sender.padding or not wire.is_clear:
             return at
         known = wire.decoder.known
-        while wire.work < most and size - at >= 9 and data[at + 3] == 1 and data[at + 4] == 0x05 and len(wire.out) < WRITE_AHEAD:
-            end = at + 9 + int.from_bytes(data[at:at + 3])
-            request, number = known.get(data[at + 9:end]), int.from_bytes(data[at + 5:at + 9])
+        while (
+            wire.work < most
+            and size - at >= 9
+            and data[at + 3] == 1
+            and data[at + 4] == 0x05
+            and len(wire.out) < WRITE_AHEAD
+        ):
+            end = at + 9 + int.from_bytes(data[at : at + 3])
+            request, number = known.get(data[at + 9 : end]), int.from_bytes(data[at + 5 : at + 9])
             if request is None or number <= wire.highest or not number & 1 or number >> 31:
                 break
             if same is not None and same.request is request and same.kept.size <= wire.window:
@@ -79,7 +96,12 @@ class Repeater:
         if not kept.adds:
             kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
         encoded = self.session.wire.encoder.head(kept.before, service.date, kept.after)
-        return Same(kept, request, encoded, [(add, line) for add, (_sink, line) in zip(kept.adds, kept.lines, strict=True)])
+        return Same(
+            kept,
+            request,
+            encoded,
+            [(add, line) for add, (_sink, line) in zip(kept.adds, kept.lines, strict=True)],
+        )
 
     def _give(self, number: int, kept: Kept, head: RawHead | None) -> bool:
         """Send a cached response, if the windows have room for it."""
@@ -98,7 +120,11 @@ class Repeater:
 
     def _kept(self, raw: bytes) -> tuple[Kept | None, RawHead | None]:
         """The cached response to a head, and the head where it is not the same to the byte."""
-        service, connection, limits = self.session.service, self.session.connection, self.session.manners.limits
+        service, connection, limits = (
+            self.session.service,
+            self.session.connection,
+            self.session.manners.limits,
+        )
         service.begin_turn()
         book = service.engine.kept.book(connection.local_ip, connection.local_port)
         kept, head = book.look(connection, raw, limits, service.turn, spare=1)
@@ -107,6 +133,8 @@ class Repeater:
         return kept, head
 
     def quick(self, number: int, raw: bytes) -> bool:
-        """Give the cached response to the request whose `raw_head` is *raw*, if there is one and the windows have room for it."""
+        """Give the cached response to the request whose `raw_head` is *raw*, if there is one and the windows
+        have room for it.
+        """
         kept, head = self._kept(raw)
         return kept is not None and not self.session.sender.padding and self._give(number, kept, head)

@@ -37,9 +37,12 @@ class Stream(StreamState):
         held: bytes of a response body that wait in memory
     """
 
-    __slots__ = ("body", "connection", "gone", "head", "head_size", "held", "received", "room", "task", "turn")
+    __slots__ = (
+        "body", "connection", "gone", "head", "head_size", "held", "received", "room", "task", "turn")
 
-    def __init__(self, number: int, connection: Connection, head: Head, body: RequestBody, *, ended: bool) -> None:
+    def __init__(
+        self, number: int, connection: Connection, head: Head, body: RequestBody, *, ended: bool,
+    ) -> None:
         super().__init__(number, ended)
         self.connection, self.head, self.body = connection, head, body
         self.gone = False
@@ -124,7 +127,7 @@ class Sender:
             if count == len(body):
                 self.finish(stream, answer, count)
                 return
-            answer.parts = [body[count:]]
+            answer.parts = [body]
             stream.held = len(body) - count
             self.session.held += stream.held
         else:
@@ -139,23 +142,25 @@ class Sender:
             size = self.fits(stream, len(body) - at)
             if size <= 0 or self.session.is_full:
                 break
-            self.frame(stream, body[at:at + size] if at or size < len(body) else body, end=at + size == len(body))
+            self.frame(stream, body[at:at + size], end=at + size == len(body))
             at += size
         return at
 
     def fits(self, stream: Stream, size: int) -> int:
         """How much of *size* bytes the next frame may have."""
-        return min(self.wire.fits(stream, MAX_SENT_FRAME) - (self.padding + 1 if self.padding else 0), size, self.largest)
+        room = self.wire.fits(stream, MAX_SENT_FRAME) - (self.padding + 1 if self.padding else 0)
+        return min(room, size, self.largest)
 
     def frame(self, stream: Stream, data: bytes, *, end: bool) -> None:
         """One DATA frame, padded as H2Padding wants it."""
-        self.wire.send_data(stream, data, end=end, padding=random.randrange(self.padding + 1) if self.padding else None)
+        padding = random.randrange(self.padding + 1) if self.padding else None
+        self.wire.send_data(stream, data, end=end, padding=padding)
 
     async def _rest(self, stream: Stream, answer: Answer, count: int) -> None:
         """What can't be sent at once; a failure resets the stream, so that the client sees that something is missing."""
         session = self.session
         try:
-            async for piece in _pieces(answer):
+            async for piece in _pieces(answer, count):
                 count += await self._piece(stream, piece)
                 if stream.gone:
                     break
@@ -230,8 +235,8 @@ class Sender:
         self.session.done(stream)
 
 
-async def _pieces(answer: Answer) -> AsyncIterator[bytes]:
-    """The body of an answer in pieces of moderate size."""
+async def _pieces(answer: Answer, start: int) -> AsyncIterator[bytes]:
+    """The body of an answer in pieces of moderate size; of bytes, from *start* on."""
     for part in answer.parts:
         if isinstance(part, FilePart):
             at = 0
@@ -242,8 +247,8 @@ async def _pieces(answer: Answer) -> AsyncIterator[bytes]:
                 at += len(data)
                 yield data
         else:
-            for start in range(0, len(part), READ):
-                yield part[start:start + READ]
+            for at in range(start, len(part), READ):
+                yield part[at:at + READ]
     if answer.stream is not None:
         async for data in answer.stream:
             if data:

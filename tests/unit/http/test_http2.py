@@ -6,9 +6,11 @@ import pytest
 
 from whimbrel.http.head import HeadLimits, HeadRules, read_head
 from whimbrel.http.http2 import (
+    MAX_KEY,
     MalformedRequest,
     RawField,
     Reset,
+    _known_fields,
     answer_fields,
     check_trailers,
     client_settings,
@@ -115,7 +117,35 @@ def test_what_is_kept_is_found_by_fields_in_the_usual_order_only() -> None:
     for field in ((b"te", b"gzip"), (b"X", b"1"), (b"host", b"b"), (b"x", b"a\r\nb: c")):
         assert raw_head([*GET, field], True) == b""
     assert raw_head(GET[:3], True) == b""
+    assert raw_head([*GET, (b"x", b"y" * MAX_KEY)], True) == b""
     assert raw_head(GET, True)[:1] == b"\0"
+
+
+def test_every_request_with_a_key_is_accepted() -> None:
+    """The response cache answers nothing that would be refused: any two fields, with each pseudo-header field broken in its turn."""
+    names = [b"accept", b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"te", b"host", b"content-length", b"X",
+             b"", b"x y", b":path", b"cookie", b"http2-settings", b"expect", b"range"]
+    values = [b"", b"x", b" a ", b"a\0", b"a\r\nb: c", b"\xff", b"trailers", b"5", b"bytes=0-"]
+    fields = [(name, value) for name in names for value in values]
+    broken = [(b":method", b"G T"), (b":method", b"CONNECT"), (b":scheme", b"1x"), (b":path", b"x"), (b":path", b"/a b"), (b":path", b"*"),
+              (b":authority", b"a b"), (b":authority", b"a/b")]
+    lists = [[*GET, one, other] for one in fields for other in fields] + [[*changed(*one), other] for one in broken for other in fields]
+    keyed = 0
+    for one in lists:
+        if raw_head(one, True):
+            keyed += 1
+            assert read_request(one, LIMITS, RULES).line
+    assert keyed > 1000
+
+
+def test_response_heads_that_are_remembered_are_bounded() -> None:
+    """256 of them at most, each of 2 kB at most."""
+    _known_fields.cache_clear()
+    for number in range(300):
+        answer_fields(b"HTTP/1.1 200 OK\r\n", b"", b"\r\nX: %d\r\n\r\n" % number)
+        answer_fields(b"HTTP/1.1 200 OK\r\n", b"", b"\r\nX: %02048d\r\n\r\n" % number)
+    found = _known_fields.cache_info()
+    assert (found.maxsize, found.misses, found.currsize) == (256, 300, 256)
 
 
 def test_trailers() -> None:

@@ -1,4 +1,6 @@
-"""Header compression: what is cached is what would be coded anew, and nothing grows beyond its bound (RFC 7541)."""
+"""Header compression: what is cached is what would be coded anew, and nothing grows beyond its bound (RFC
+7541).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def test_cached_blocks_are_what_they_were_made_of() -> None:
     client, decoder, chance = Encoder(), FieldDecoder(), random.Random(1)
     hits = 0
     for _ in range(500):
-        fields = [(b":path", b"/%d" % chance.randrange(3)), *[(b"x-%d" % n, b"%d" % chance.randrange(2)) for n in range(chance.randrange(3))]]
+        fields = [
+            (b":path", b"/%d" % chance.randrange(3)),
+            *[(b"x-%d" % n, b"%d" % chance.randrange(2)) for n in range(chance.randrange(3))],
+        ]
         data = client.encode(fields)
         hits += data in decoder.known
         assert decoder.decode(data).fields == fields
@@ -45,7 +50,9 @@ def test_cached_responses_are_what_they_were_made_of() -> None:
             encoder.resize(size)
             client.max_allowed_table_size = min(size, MAX_TABLE)
         hits += (BEFORE, b"now", after) in encoder.known
-        assert tuple(client.decode(encoder.head(BEFORE, b"now", after), raw=True)) == tuple(answer_fields(BEFORE, b"now", after))
+        assert tuple(client.decode(encoder.head(BEFORE, b"now", after), raw=True)) == tuple(
+            answer_fields(BEFORE, b"now", after)
+        )
     assert hits > 100
 
 
@@ -89,7 +96,10 @@ def test_the_encoders_table_is_bounded_whatever_the_client_allows() -> None:
         encoder.resize((1 << 32) - 1 - number % 2)
         encoder.head(BEFORE, b"now", b"\r\nX: %0500d\r\n\r\n" % number)
     table = encoder._hpack.header_table
-    assert table.maxsize == MAX_TABLE and sum(len(name) + len(value) + 32 for name, value in table.dynamic_entries) <= MAX_TABLE
+    assert (
+        table.maxsize == MAX_TABLE
+        and sum(len(name) + len(value) + 32 for name, value in table.dynamic_entries) <= MAX_TABLE
+    )
 
 
 def test_a_flood_of_table_sizes_signals_two() -> None:
@@ -102,9 +112,21 @@ def test_a_flood_of_table_sizes_signals_two() -> None:
     assert client.header_table_size == 999 % 7 * 100
 
 
-@pytest.mark.parametrize("data", [b"\x80", b"\xff\xff\xff\x03", b"\0\x05ab", b"\0\x01a\x81\0", b"\x3f\xe2\x1f", b"\x82\x20", b"\x20" * 17 + b"\x82"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80",
+        b"\xff\xff\xff\x03",
+        b"\0\x05ab",
+        b"\0\x01a\x81\0",
+        b"\x3f\xe2\x1f",
+        b"\x82\x20",
+        b"\x20" * 17 + b"\x82",
+    ],
+)
 def test_broken_blocks(data: bytes) -> None:
-    """RFC 9113, 4.3; a block that begins with more than two sizes is no conforming encoder's (RFC 7541, 4.2)."""
+    """RFC 9113, 4.3; a block that begins with more than two sizes is no conforming encoder's (RFC 7541, 4.2).
+    """
     assert refusal(data) is Reset.COMPRESSION_ERROR
 
 

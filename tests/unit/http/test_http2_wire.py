@@ -1,4 +1,5 @@
-"""Frames of a client against RFC 9113; the codes are those of 2.4.71, which tests/hostile/test_http2.py asks."""
+"""Frames of a client against RFC 9113; the codes are those of 2.4.71, which tests/hostile/test_http2.py asks.
+"""
 
 from __future__ import annotations
 
@@ -100,15 +101,27 @@ def test_a_request_and_its_response() -> None:
     events: list[Event] = client.receive_data(log.wire.take())
     (head,) = [e for e in events if isinstance(e, ResponseReceived)]
     assert head.headers == [(b":status", b"200"), (b"x", b"y" * 40_000)]
-    assert [(e.data, e.flow_controlled_length) for e in events if isinstance(e, DataReceived)] == [(b"abc", 8), (b"", 0)]
+    assert [(e.data, e.flow_controlled_length) for e in events if isinstance(e, DataReceived)] == [
+        (b"abc", 8),
+        (b"", 0),
+    ]
     assert any(isinstance(e, StreamEnded) for e in events)
     assert stream.window == log.wire.window == 65535 - 8
 
 
-@pytest.mark.parametrize(("kind", "flags", "number", "payload"), [
-    (PING, ACK, 0, bytes(8)), (PING, 0, 0, bytes(8)), (SETTINGS, 0, 0, b""), (PRIORITY, 0, 1, b"\0\0\0\0\x10"), (0xEE, 0, 0, b""),
-    (8, 0, 0, b"\0\0\0\1"), (RST_STREAM, 0, 1, bytes(4)), (DATA, 0, 1, b"x"),
-])
+@pytest.mark.parametrize(
+    ("kind", "flags", "number", "payload"),
+    [
+        (PING, ACK, 0, bytes(8)),
+        (PING, 0, 0, bytes(8)),
+        (SETTINGS, 0, 0, b""),
+        (PRIORITY, 0, 1, b"\0\0\0\0\x10"),
+        (0xEE, 0, 0, b""),
+        (8, 0, 0, b"\0\0\0\1"),
+        (RST_STREAM, 0, 1, bytes(4)),
+        (DATA, 0, 1, b"x"),
+    ],
+)
 def test_frames_that_ask_for_nothing_are_counted(kind: int, flags: int, number: int, payload: bytes) -> None:
     """The stream 1 has ended."""
     log = begun().feed(request(1))
@@ -124,7 +137,9 @@ def test_frames_that_ask_for_nothing_are_counted(kind: int, flags: int, number: 
 def test_empty_data_is_counted_until_something_comes() -> None:
     log = begun().feed(request(1, method="POST", end=False))
     log.wire.idle = 0
-    log.feed(frame(DATA, 0, 1) * MAX_IDLE_FRAMES + frame(DATA, 0, 1, b"x") + frame(DATA, 0, 1) * MAX_IDLE_FRAMES)
+    log.feed(
+        frame(DATA, 0, 1) * MAX_IDLE_FRAMES + frame(DATA, 0, 1, b"x") + frame(DATA, 0, 1) * MAX_IDLE_FRAMES
+    )
     assert fault(log, frame(DATA, 0, 1)) is Reset.ENHANCE_YOUR_CALM
 
 
@@ -142,7 +157,9 @@ def test_continuations_are_counted() -> None:
     """nghttp2 takes eight."""
     start = frame(HEADERS, END_STREAM, 1, b"\x82")
     assert begun().feed(start + frame(CONTINUATION, 0, 1) * MAX_CONTINUATIONS).calls == []
-    assert fault(begun(), start + frame(CONTINUATION, 0, 1) * (MAX_CONTINUATIONS + 1)) is Reset.ENHANCE_YOUR_CALM
+    assert (
+        fault(begun(), start + frame(CONTINUATION, 0, 1) * (MAX_CONTINUATIONS + 1)) is Reset.ENHANCE_YOUR_CALM
+    )
 
 
 def test_a_frame_that_is_too_large_is_refused_before_it_has_come() -> None:
@@ -161,7 +178,11 @@ def test_more_streams_than_announced() -> None:
     log = begun(max_streams=2).feed(request(1) + request(3))
     assert fault(log, request(5)) is Reset.PROTOCOL_ERROR
     early = Log(max_streams=2).feed(PREFACE + settings() + request(1) + request(3) + request(5))
-    assert early.calls[-1] == ("request", 5, True)  # the client can't know of the limit: the receiver refuses it
+    assert early.calls[-1] == (
+        "request",
+        5,
+        True,
+    )  # the client can't know of the limit: the receiver refuses it
 
 
 def test_the_bodies_of_all_streams_share_a_window() -> None:

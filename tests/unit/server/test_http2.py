@@ -32,7 +32,12 @@ from whimbrel.http.http2_hpack import FieldBlock
 from whimbrel.server.http2 import MAX_BEGUN, MAX_HEADS, MAX_RESETS, MAX_WORK, WRITE_AHEAD
 from whimbrel.server.protocol import HttpProtocol
 
-OPEN = PREFACE + settings((4, (1 << 31) - 1), (5, (1 << 24) - 1)) + frame(SETTINGS, ACK) + window(0, (1 << 31) - 1 - 65535)
+OPEN = (
+    PREFACE
+    + settings((4, (1 << 31) - 1), (5, (1 << 24) - 1))
+    + frame(SETTINGS, ACK)
+    + window(0, (1 << 31) - 1 - 65535)
+)
 
 
 TURNS = 300
@@ -115,7 +120,9 @@ def test_reading_rests_while_there_is_work(asked: Asked) -> None:
 
 
 def test_a_turn_takes_fewer_blocks_of_fields(asked: Asked) -> None:
-    counts = asked.counts(b"".join([request(n, ("x", f"{n:0400}"), ("connection", "close")) for n in range(1, 20, 2)]))
+    counts = asked.counts(
+        b"".join([request(n, ("x", f"{n:0400}"), ("connection", "close")) for n in range(1, 20, 2)])
+    )
     assert max(counts) == 2
 
 
@@ -131,12 +138,18 @@ def test_a_turn_begins_so_many_requests(asked: Asked) -> None:
 def test_requests_that_are_taken_back_are_not_begun(asked: Asked) -> None:
     begun: list[Any] = []
     asked.session._respond = begun.append
-    asked.counts(b"".join([request(n, path=f"/none{n}") + frame(RST_STREAM, 0, n, bytes(4)) for n in range(1, 1000, 2)]))
+    asked.counts(
+        b"".join(
+            [request(n, path=f"/none{n}") + frame(RST_STREAM, 0, n, bytes(4)) for n in range(1, 1000, 2)]
+        )
+    )
     assert not begun and asked.session.running == 0 and not asked.session.streams
 
 
 def test_resets_are_counted(asked: Asked) -> None:
-    data = b"".join([request(n) + frame(RST_STREAM, 0, n, bytes(4)) for n in range(1, 2 * MAX_RESETS + 20, 2)])
+    data = b"".join(
+        [request(n) + frame(RST_STREAM, 0, n, bytes(4)) for n in range(1, 2 * MAX_RESETS + 20, 2)]
+    )
     asked.session.repeater.quick = lambda number, raw: False
     asked.counts(data)
     assert outcome_of(asked.wire.out, closed=True).goaway == "ENHANCE_YOUR_CALM"
