@@ -48,13 +48,14 @@ BOUNDED: Final = {
     "modules/mod_imagemap.py": "a float of C's form", "modules/mpm.py": "a float, checked",
     "modules/mod_status/json_face.py": "a float of the form of the pattern",
     "server/privileges.py": "written by the administrator",
+    "server/scoreboard_text.py": "a number already, of bounded size",
 }
 WORDS_OF_THE_CODE: Final = frozenset({"server/imports.py", "modules/mod_rewrite/flags.py", "expr/grammar.py",
     "expr/lexer.py"})  # constants
 # Names of variables as keys of a table, or of ASCII only: on hot paths.
 KEYS: Final = {("modules/mod_include/variables.py", "upper"), ("modules/cgi_environment.py", "upper")}
 BYTES: Final = {("server/dump.py", "splitlines"), ("server/pidfile.py", "strip"),
-    ("server/pidfile.py", "isdigit"), ("server/children.py", "splitlines"), ("server/children.py", "isdigit")}
+    ("server/pidfile.py", "isdigit"), ("server/children.py", "splitlines"), ("server/children.py", "strip"), ("server/children.py", "isdigit")}
 
 
 def _calls(path: Path) -> Iterator[ast.Call]:

@@ -29,8 +29,8 @@ HEAVY = frozenset(
 SERVING = ("whimbrel.http.head", "whimbrel.http.http2", "whimbrel.expr.parser", "whimbrel.modules.passwords", "whimbrel.modules.core.handler",
            "whimbrel.request.engine", "whimbrel.request.plan", "whimbrel.request.process", "whimbrel.request.record", "whimbrel.server",
            "whimbrel.cli.control")
-MOST = 116  # of our modules
-MOST_TO_SERVE = 374  # of all modules, Python's own first ones not counted
+MOST = 117  # of our modules
+MOST_TO_SERVE = 378  # of all modules, Python's own first ones not counted
 NOT_TO_SERVE = frozenset(
     "bz2 copy cryptography dataclasses email h2 html html.entities http lzma passlib psycopg pymysql random secrets shutil sqlite3 tempfile timeit "
     "unicodedata urllib uuid whimbrel.cli.dumps whimbrel.server.http2".split())

@@ -71,9 +71,10 @@ def _letters(value: Any) -> str:
 
 
 def _idle(value: Any) -> int:
-    if _count(value) > MAX_IDLE:
+    count = _count(value)
+    if count > MAX_IDLE:
         raise Unreadable
-    return int(value)
+    return count
 
 
 def _pair(value: Any) -> tuple[float, float]:

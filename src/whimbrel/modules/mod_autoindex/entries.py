@@ -10,7 +10,7 @@ from typing import Any
 
 from whimbrel.http.url import getparents
 from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
-from whimbrel.numbers import lower, strip
+from whimbrel.numbers import lower, strip, upper
 from whimbrel.octets import raw
 from whimbrel.records import dataclass
 from whimbrel.request.files import is_file, is_folder
@@ -195,6 +195,6 @@ def natural(name: str, fold: bool) -> tuple[tuple[int, int, str], ...]:
         if digits:
             key.append((48, 0 if digits[0] == "0" else len(digits), digits))
         else:
-            code = ord(char.upper() if fold and char.isascii() else char)
+            code = ord(upper(char) if fold else char)
             key.append((code - 256 if code > 127 else code, 0, ""))
     return (*key, (0, 0, ""))
