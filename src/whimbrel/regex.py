@@ -133,7 +133,8 @@ def _end_only(pattern: str, end: str = r"\Z") -> str:
 class _Bytewise:
     """A PCRE pattern over the bytes of one-character-per-byte text.
 
-    Compiled code searches first.  Where its stack of 32 kB does not suffice, PCRE's interpreter, which is what httpd uses, searches again.
+    Compiled code searches first.  Where its stack of 32 kB or its match limit does not suffice, PCRE's interpreter, which is what httpd uses,
+    searches again under httpd's limit.
     """
 
     __slots__ = ("_gives_up", "_interpret", "_make", "_search", "groupindex", "groups")
@@ -148,7 +149,7 @@ class _Bytewise:
         try:
             found = self._search(data)
         except self._gives_up as problem:
-            found = self._search_interpreted(data) if "stack" in str(problem) else None
+            found = self._search_interpreted(data) if _is_undecided(problem) else None
         return None if found is None else _BytesFound(found)
 
     def _search_interpreted(self, data: bytes) -> Any:
@@ -158,6 +159,11 @@ class _Bytewise:
             return self._interpret(data)
         except self._gives_up:
             return None
+
+
+def _is_undecided(problem: Exception) -> bool:
+    """Return True if compiled code has given up a search that the interpreter may finish."""
+    return any(word in str(problem) for word in ("stack", "limit"))
 
 
 class _BytesFound:
@@ -183,7 +189,7 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
     flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
     text = (pattern if version22 else _end_only(pattern, r"\z")).encode("latin-1")
     try:
-        compiled = pcre2.compile(text, flags, jit=False)
+        compiled = pcre2.compile(_COMPILED_LIMIT + text, flags, jit=False)
     except (pcre2.PatternError, pcre2.LibraryError) as problem:
         raise RegexError(str(problem)) from None
     with suppress(pcre2.LibraryError):  # such as (*NO_JIT)
@@ -191,4 +197,5 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
     return _Bytewise(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
 
 
+_COMPILED_LIMIT: Final = b"(*LIMIT_MATCH=20000)"  # compiled code counts fewer steps than the interpreter, whose count decides
 _HEAP_LIMIT: Final = b"(*LIMIT_HEAP=65536)"  # kB that the interpreter may take for one search

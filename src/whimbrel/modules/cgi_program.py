@@ -30,6 +30,11 @@ class ProgramTimeout(Exception):
     """The program wrote nothing for as long as it may."""
 
 
+def _c_string(value: bytes) -> bytes:
+    """The bytes before the first NUL, where C text ends."""
+    return value.partition(b"\0")[0]
+
+
 class Program:
     """A running program; *complain* gets each line that it writes to its standard error.
 
@@ -41,7 +46,7 @@ class Program:
     ) -> None:
         self._complain = complain
         self._process = subprocess.Popen(
-            argv, env=dict(env), cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            [_c_string(word) for word in argv], env={name: _c_string(value) for name, value in env.items()}, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
             preexec_fn=_limiter(limits) if limits else None,
         )
         self._in, self._out, self._err = (_taken(s) for s in (self._process.stdin, self._process.stdout, self._process.stderr))

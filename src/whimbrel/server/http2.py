@@ -44,6 +44,7 @@ LINGER: Final = 2.0               # seconds between our end of the connection an
 MAX_WORK: Final = 256             # units of `Wire.work` in one turn of the loop
 MAX_BEGUN: Final = 8              # requests of one turn that the engine works on
 MAX_HELD: Final = 256 * 1024      # bytes of response bodies that wait, before further requests wait too
+FIRST_PENDING: Final = 6          # requests that wait for their handlers at one time, at first (mod_http2's limit)
 MAX_HEADS: Final = 384 * 1024     # bytes of the heads of requests, before further ones are refused
 MAX_RESETS: Final = 1000          # streams that ended before their answer, beyond those that got one
 CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
@@ -64,7 +65,8 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.waiting = 0              # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
         self.drained: asyncio.Future[None] | None = None
-        self.answered = self.resets = self.held = self.heads = 0
+        self.answered = self.resets = self.held = self.heads = self.pending = 0
+        self.max_pending = FIRST_PENDING
         self.sender = Sender(self)
         self.repeater = Repeater(self)
         connection.served = 1
@@ -175,7 +177,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
                 stream.wake()
         self._read_on(wanted=not more)
         self.flush()
-        if more or (self._begun and self.held < MAX_HELD):
+        if more or (self._begun and self._may_begin):
             self._turn_soon()
 
     def _read_on(self, *, wanted: bool) -> None:
@@ -274,7 +276,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
     @property
     def _may_begin(self) -> bool:
         """True if another request may be worked on: the client takes what it has got so far."""
-        return self.held < MAX_HELD and not self.is_full
+        return self.held < MAX_HELD and self.pending < self.max_pending and not self.is_full
 
     def _begin_some(self, *, more: bool) -> None:
         """Work on requests that have arrived, but not on those that the client has taken back.
@@ -311,6 +313,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if isinstance(answer, Answer):
             self.sender.send(stream, answer)
         else:
+            self.pending += 1
             stream.task = self.service.loop.create_task(self._later(stream, answer))
 
     async def _later(self, stream: Stream, waiting: Awaitable[Answer]) -> None:
@@ -320,7 +323,19 @@ class Http2Connection(asyncio.Protocol, Expiring):
             self._failed(stream, problem)
         else:
             self.sender.send(stream, answer)
+        finally:
+            self._adapt_pending()
         self.flush()
+
+    def _adapt_pending(self) -> None:
+        """A handler has ended: a client that takes all responses may have twice as many at work.
+
+        Responses are in memory before the client takes them, so one that does not read gets few.
+        """
+        self.pending -= 1
+        self.max_pending = FIRST_PENDING if self.held else min(2 * self.max_pending, self.settings.max_streams)
+        if self._begun:
+            self._turn_soon()
 
     def _failed(self, stream: Stream, problem: BaseException) -> None:
         """A fault of the server's own: the client gets a 500 without a body."""

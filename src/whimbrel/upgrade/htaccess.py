@@ -15,6 +15,7 @@ from whimbrel.octets import raw, text
 from whimbrel.records import dataclass
 from whimbrel.regex import Regex, RegexError, compile_regex
 from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.conditions import is_open
 from whimbrel.upgrade.access_control.overrides import admits, merged
 from whimbrel.upgrade.estate import Estate, Role, Statement, Unread
 from whimbrel.wildcards import wildcards
@@ -62,7 +63,8 @@ class Overrides:
         self._plain: dict[tuple[str, ...], list[Area]] = {}
         self._others: list[Area] = []
         self._admitting: set[tuple[str, ...]] = set()  # every prefix of a plain path that admits
-        for area in filter(None, map(_area, _of_22(estate, "allowoverride"))):
+        lines = (line for line in _of_22(estate, "allowoverride") if not (is_open(line) and _is_none(line)))
+        for area in filter(None, map(_area, lines)):
             if area.components is None or any(_WILD & set(part) for part in area.components):
                 self._others.append(area)
                 continue
@@ -101,13 +103,17 @@ def _of_22(estate: Estate, name: str) -> Iterator[Statement]:
     return (line for line in estate.named(name, dead=True) if line.in_22 is not False)
 
 
+def _is_none(line: Statement) -> bool:
+    return [word.lower() for word in line.words()] == ["none"]
+
+
 def _area(line: Statement) -> Area | None:
     section = next(line.enclosing("<directory", "<directorymatch"), None)
     if section is None:
         return None
     words = section.words()
     host = next(line.enclosing("<virtualhost"), None)
-    reads, classes = [word.lower() for word in line.words()] != ["none"], merged(None, [line])
+    reads, classes = not _is_none(line), merged(None, [line])
     if section.name == "<directorymatch" or words[:1] == ["~"]:
         try:
             return Area(None, compile_regex(words[-1] if words else ""), reads, host, classes)

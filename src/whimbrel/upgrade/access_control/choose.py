@@ -19,7 +19,7 @@ from whimbrel.upgrade.access_control.guards import FORMS, is_guard
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.overrides import Override, admits
 from whimbrel.upgrade.access_control.sections import Unit, is_new
-from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_repeat, grouped, in_order, prefix_of
+from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_hold, can_repeat, grouped, in_order, prefix_of
 from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
 from whimbrel.upgrade.estate import Step, unwatched
 
@@ -255,7 +255,12 @@ class Solver:
             yield from self._repeated(unit, forms)
 
     def _repeated(self, unit: Unit, forms: dict[Unit, Form]) -> Iterator[Form]:
-        """The section with its own decision for each folder that it decides differently in."""
+        """The section with its own decision for each folder that it decides differently in.
+
+        A repetition is read whatever the conditions around the folder's own section are, so there is none under conditions.
+        """
+        if any(chain.given for chain in self.ends[unit]):
+            return
         groups = grouped(unit, [chain for chain in self.ends[unit] if chain.sure] or self.ends[unit])
         if len(groups) < 2:
             return
@@ -279,7 +284,7 @@ class Solver:
                     candidate: Form | None = Form(lines)
                 else:
                     prefix = prefix_of(unit, holder, chains[0]) if holder is not None else None
-                    if holder is None or prefix is None or not self._admitted(holder, lines):
+                    if holder is None or prefix is None or not can_hold(holder, unit) or not self._admitted(holder, lines):
                         return None
                     candidate = Form(form.control, (*form.repeats, Repeat(holder, lines, prefix)))
                 if candidate is not None and self._right(unit, candidate, forms, chains):

@@ -104,6 +104,16 @@ def literals(statement: Statement, outer: Statement | None) -> tuple[Literal, ..
     return tuple(reversed(found))
 
 
+def is_contradictory(found: tuple[Literal, ...]) -> bool:
+    """Return True if no values satisfy all of *found*: what stands there is never read."""
+    return len({literal.condition for literal in found}) < len(set(found))
+
+
+def is_open(statement: Statement) -> bool:
+    """Return True if an open condition decides whether 2.2 reads *statement*."""
+    return any(branch.taken[0] is None for branch in branches_between(statement, None))
+
+
 def is_lost(statement: Statement, outer: Statement | None) -> bool:
     """Return True if a branch within *outer* may keep 2.4 from reading what 2.2 reads at *statement*."""
     return any(branch.taken[0] is True and branch.taken[1] is not True for branch in branches_between(statement, outer))

@@ -6,14 +6,15 @@ The new text of a section is right only together with the text of the sections a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from whimbrel.config.model import SectionKind
 from whimbrel.octets import text
 from whimbrel.syntax.tree import Node, Section
 from whimbrel.upgrade.access_control.chains import Chain
-from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_unclear
+from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_open, is_unclear
 from whimbrel.upgrade.access_control.sections import Unit, opened, relevant
 from whimbrel.upgrade.access_control.states import CONTROL, RECORD, says
 from whimbrel.upgrade.access_control.variants import crowded
@@ -25,6 +26,7 @@ CARRIED: Final = ""
 MANY: Final = f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
 SPLIT: Final = "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
 SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
+OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
 NEIGHBOUR: Final = "it meets a section that stays as it is"
 _BLOCK: Final = re.compile(r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$", re.MULTILINE)
 """Marks of a template that read or leave out whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
@@ -42,6 +44,7 @@ def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: M
     surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not (is_ambiguous(unit) and is_of_22(estate))}
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(estate, unit))}
     reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
+    reasons.update(dict.fromkeys((unit for unit in _below_open_override(units) if unit not in reasons), OVERRIDE))
     spreading = {unit for unit in reasons if not (unit.htaccess and _is_damaged(estate, unit.file))}
     found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
     found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
@@ -52,6 +55,20 @@ def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: M
             found[unit] = NEIGHBOUR if found[unit.outer] else CARRIED
     found.update({unit: found[first] for unit, first in like.items() if first in found})
     return found
+
+
+def _below_open_override(units: Sequence[Unit]) -> Iterator[Unit]:
+    """The .htaccess files, and the sections in them, in directories whose AllowOverride stands under an open condition."""
+    areas = [unit for unit in units if any(is_open(line) for line in unit.overrides)]
+    for unit in units if areas else ():
+        file = unit if unit.outer is None else unit.outer
+        if unit.lines and file.kind is SectionKind.HTACCESS and any(_may_hold(area, file.folder) for area in areas):
+            yield unit
+
+
+def _may_hold(area: Unit, folder: str) -> bool:
+    is_plain = area.kind is SectionKind.DIRECTORY and area.regex is None and not area.fnmatch
+    return not is_plain or folder.startswith(area.pattern)
 
 
 def _neighbours(start: Iterable[Unit], chains: Sequence[Chain]) -> set[Unit]:

@@ -13,7 +13,7 @@ from whimbrel.errors import Place
 from whimbrel.records import dataclass, field, replace
 from whimbrel.regex import Regex, RegexError, compile_regex, without_end
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Condition, Literal, Values, is_lost, literals
+from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Condition, Literal, Values, is_contradictory, is_lost, literals
 from whimbrel.upgrade.estate import Estate, Role, SourceFile, Statement
 from whimbrel.wildcards import wildcards
 
@@ -266,6 +266,8 @@ def _walk(estate: Estate, found: Found, statements: Iterable[Statement], server:
             _walk(estate, found, statement.children, statement, None)
         elif name in _KINDS or name in _PROXIES:
             inner = _section(estate, statement, server, unit)
+            if is_contradictory(inner.conditions):
+                continue
             found.units.append(inner)
             _walk(estate, found, statement.children, server, inner)
         elif unit is not None and relevant(statement):

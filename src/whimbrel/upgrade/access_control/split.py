@@ -50,6 +50,14 @@ def can_repeat(unit: Unit) -> bool:
     return not unit.proxy and (unit.kind in FILES or unit.kind in _REPEATED)
 
 
+def can_hold(holder: Unit, unit: Unit) -> bool:
+    """Return True if a repetition of *unit* for the folder of *holder* is about no other virtual host than *unit* is.
+
+    A <Files> section is repeated inside its holder, which may serve several hosts; other sections are repeated behind themselves.
+    """
+    return unit.kind not in FILES or unit.server is None or unit.server is holder.server
+
+
 def holders(unit: Unit, chain: Chain) -> list[Unit]:
     """The sections and files of *chain* whose folders tell it from others, shallow ones first."""
     mine = folder_of(unit.outer) if unit.outer is not None else ""
