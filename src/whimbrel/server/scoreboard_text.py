@@ -27,7 +27,7 @@ class Unreadable(ValueError):
 def parse(data: bytes, shape: Reader) -> dict[str, Any]:
     """Read one text of a *shape*, WORKER or SUMS.  Raises Unreadable."""
     try:
-        value: dict[str, Any] = shape(json.loads(data))
+        value: dict[str, Any] = shape(json.loads(data.decode("ascii")))  # of bytes it would guess an encoding
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Unreadable from None
     return value
