@@ -23,7 +23,11 @@ PATIENCE: Final = 3.0  # seconds between SIGTERM and SIGKILL
 LONGEST_COMPLAINT: Final = 8190
 MAX_COMPLAINTS: Final = 4096  # bytes of standard error that are logged in one turn of the loop
 FAIR_SHARE: Final = 256 * 1024  # bytes that are read before other clients have their turn
-_RESOURCES: Final = {"cpu": (resource.RLIMIT_CPU,), "mem": (resource.RLIMIT_AS, resource.RLIMIT_DATA), "nproc": (resource.RLIMIT_NPROC,)}
+_RESOURCES: Final = {
+    "cpu": (resource.RLIMIT_CPU,),
+    "mem": (resource.RLIMIT_AS, resource.RLIMIT_DATA),
+    "nproc": (resource.RLIMIT_NPROC,),
+}
 
 
 class ProgramTimeout(Exception):
@@ -42,14 +46,27 @@ class Program:
     """
 
     def __init__(
-        self, argv: list[bytes], env: Mapping[bytes, bytes], folder: bytes, limits: Mapping[str, tuple[str, str]], complain: Callable[[bytes], None],
+        self,
+        argv: list[bytes],
+        env: Mapping[bytes, bytes],
+        folder: bytes,
+        limits: Mapping[str, tuple[str, str]],
+        complain: Callable[[bytes], None],
     ) -> None:
         self._complain = complain
         self._process = subprocess.Popen(
-            [_c_string(word) for word in argv], env={name: _c_string(value) for name, value in env.items()}, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            [_c_string(word) for word in argv],
+            env={name: _c_string(value) for name, value in env.items()},
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
             preexec_fn=_limiter(limits) if limits else None,
         )
-        self._in, self._out, self._err = (_taken(s) for s in (self._process.stdin, self._process.stdout, self._process.stderr))
+        self._in, self._out, self._err = (
+            _taken(s) for s in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
         self._loop = asyncio.get_running_loop()
         self._line = b""
         self._unshared = 0
@@ -62,7 +79,7 @@ class Program:
         view = memoryview(data)
         while view and self._in >= 0:
             try:
-                view = view[os.write(self._in, view):]
+                view = view[os.write(self._in, view) :]
             except BlockingIOError:
                 await self._until_ready(self._in, None, write=True)
             except OSError:
@@ -162,7 +179,11 @@ class Program:
 
     async def _until_ready(self, handle: int, timeout: float | None, *, write: bool = False) -> None:
         ready: asyncio.Future[None] = self._loop.create_future()
-        add, remove = (self._loop.add_writer, self._loop.remove_writer) if write else (self._loop.add_reader, self._loop.remove_reader)
+        add, remove = (
+            (self._loop.add_writer, self._loop.remove_writer)
+            if write
+            else (self._loop.add_reader, self._loop.remove_reader)
+        )
         add(handle, _set, ready)
         late = None if timeout is None else self._loop.call_later(timeout, _fail, ready)
         try:
