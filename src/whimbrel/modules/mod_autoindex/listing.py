@@ -21,6 +21,7 @@ from whimbrel.wildcards import wildcards
 
 FOLDER_HANDLER = "httpd/unix-directory"
 HTML = ("text/html", "application/xhtml+xml")
+MAX_SMALL_LISTING = 128  # names of a directory that is listed at once, whatever the number of such requests
 MAX_CACHED_NAMES = 1000  # in a directory whose listing is cached; asking that many files anew costs as much as a slice of long work
 LINES = 32     # of a listing that are added to the body in one step
 BUFFER = 8192  # a longer page is sent before its length is known
@@ -196,10 +197,11 @@ def make_handler(scope: Scope) -> Made:
         if r.header_only:
             return OK
         look, pattern = read_query(conf, r.args, new)
-        if len(names) <= MAX_CACHED_NAMES:
+        if len(names) <= MAX_SMALL_LISTING:
             await _list(r, look, list(map(text, names)), pattern, types)
             return OK
-        r.outside()
+        if len(names) > MAX_CACHED_NAMES:
+            r.outside()
         names.clear()  # a request that waits holds no memory
         async with r.engine.turns.large:
             await _list(r, look, list(map(text, await _names(r) or ())), pattern, types)

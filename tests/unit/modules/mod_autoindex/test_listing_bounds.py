@@ -27,6 +27,7 @@ def serving(root: Path, count: int) -> Engine:
 def test_only_small_ones_are_cached(count: int, is_cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cached listing asks for every file again, in one turn of the loop."""
     monkeypatch.setattr(listing, "MAX_CACHED_NAMES", 20)
+    monkeypatch.setattr(listing, "MAX_SMALL_LISTING", 5)
     made = serving(tmp_path, count)
     kept: list[bool] = []
     finished = made.finished
@@ -36,7 +37,7 @@ def test_only_small_ones_are_cached(count: int, is_cached: bool, tmp_path: Path,
 
 
 def test_two_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MAX_CACHED_NAMES", 20)
+    monkeypatch.setattr(listing, "MAX_SMALL_LISTING", 20)
     made = serving(tmp_path, 50)
     at_work, most, listed = 0, 0, listing._list
 
