@@ -53,8 +53,9 @@ def unmapped(estate: Estate, found: Found, chains: list[Chain], bounds: Bounds) 
         for first, second in islice(product(directories, locations), _MAX_PAIRS):
             units = (*first.units, *second.units)
             more[units] = replace(second, units=units, sure=True, overrides=first.overrides)
-    known = {chain.units for chain in chains}
-    return sorted([*chains, *(chain for units, chain in more.items() if units not in known)], key=lambda chain: not chain.sure)
+    rest = [chain for chain in chains if chain.sure or chain.units not in more]
+    known = {chain.units for chain in rest}
+    return sorted([*rest, *(chain for units, chain in more.items() if units not in known)], key=lambda chain: not chain.sure)
 
 
 def surrounded(estate: Estate, chains: Iterable[Chain], area: Unit) -> list[Chain]:

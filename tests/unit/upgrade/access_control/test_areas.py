@@ -62,3 +62,9 @@ def test_a_second_time_changes_nothing_where_old_and_new_words_are_in_one_sectio
     first, _ = after(tmp_path, "a.conf", text)
     assert first != text
     assert after(tmp_path, "a.conf", first)[0] == first
+
+
+def test_any_location_of_a_fragment_may_lead_to_its_files(tmp_path: Path) -> None:
+    # apache2: Order of the location replaces that of the files, and not their Require
+    text = "<Location /sub>\nOrder deny,allow\n</Location>\n<Files *.txt>\nOrder deny,allow\nDeny from all\n</Files>\n"
+    assert after(tmp_path, "a.conf", text)[0] == text
