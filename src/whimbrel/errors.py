@@ -6,7 +6,7 @@ from whimbrel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """A position in a file (lines count from 1), and the Include line that led there, if any.
 
     Text from the command line has a *path* such as ``(command line)`` and httpd's wording for it.
@@ -14,7 +14,7 @@ class Place:
 
     path: str
     line: int
-    included_from: Place | None = None
+    included_from: SourceLocation | None = None
 
     def __str__(self) -> str:
         via = f" (included from {self.included_from})" if self.included_from else ""
@@ -29,7 +29,7 @@ class ConfigError(Exception):
     before "Syntax error on line N of FILE:"; messages that httpd prints without that line have *bare* set.
     """
 
-    def __init__(self, reason: str, place: Place | None = None, *, hint: str = "", code: str = "AH00526", bare: bool = False) -> None:
+    def __init__(self, reason: str, place: SourceLocation | None = None, *, hint: str = "", code: str = "AH00526", bare: bool = False) -> None:
         super().__init__(reason)
         self.reason, self.place, self.hint, self.code, self.bare = reason, place, hint, code, bare
 
@@ -41,7 +41,7 @@ class ConfigError(Exception):
 class UnknownDirective(ConfigError):
     """A directive that no loaded module declares."""
 
-    def __init__(self, name: str, place: Place | None = None, *, declared_by: str = "") -> None:
+    def __init__(self, name: str, place: SourceLocation | None = None, *, declared_by: str = "") -> None:
         super().__init__(
             f"Invalid command '{name}', perhaps misspelled or defined by a module not included in the server configuration",
             place,
@@ -67,6 +67,6 @@ class PostConfigError(StartError):
     time.  *module* is the name in the log's lines.
     """
 
-    def __init__(self, module: str, *said: tuple[str, str], again: bool = False, coded: bool = True) -> None:
-        self.module, self.said, self.again = module, said, again
-        super().__init__(*(text for _level, text in said), "AH00016: " * coded + "Configuration Failed")
+    def __init__(self, module: str, *log_lines: tuple[str, str], repeat_in_log: bool = False, coded: bool = True) -> None:
+        self.module, self.log_lines, self.repeat_in_log = module, log_lines, repeat_in_log
+        super().__init__(*(text for _level, text in log_lines), "AH00016: " * coded + "Configuration Failed")

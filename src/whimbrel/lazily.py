@@ -25,6 +25,6 @@ class _Pattern:
         return getattr(compiled, name)
 
 
-def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def compile(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """As `re.compile`; an expression that is wrong is told at the first use."""
     return cast("re.Pattern[AnyStr]", _Pattern(text, flags))

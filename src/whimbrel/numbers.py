@@ -88,7 +88,7 @@ def strtol(text: str, base: int = 10) -> tuple[int, str]:
     return max(-value, -LONG_MAX - 1) if found[1] == "-" else min(value, LONG_MAX), text[found.end():]
 
 
-def strtol_whole(text: str, base: int = 10) -> int | None:
+def strtol_exact(text: str, base: int = 10) -> int | None:
     """The whole of *text* as `strtol` reads it, or None; ``""`` is 0, as C reads it."""
     value, rest = strtol(text, base)
     return None if rest else value

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 
 
-def text(data: bytes | bytearray) -> str:
+def to_text(data: bytes | bytearray) -> str:
     """The bytes as text, one character each."""
     return data.decode("latin-1")
 
 
-def raw(value: str) -> bytes:
+def to_bytes(value: str) -> bytes:
     """The bytes that *value* stands for; raises UnicodeEncodeError when it never came from bytes."""
     return value.encode("latin-1")
 

@@ -54,13 +54,13 @@ def _replace(record: Any, /, **changes: Any) -> Any:
 
 def _dataclass(cls: Any = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True, repr: bool = True, kw_only: bool = False) -> Any:
     """As `dataclasses.dataclass`."""
-    def made(cls: Any) -> Any:
-        return _made(cls, frozen, slots, eq, repr, kw_only)
+    def decorate(cls: Any) -> Any:
+        return _build(cls, frozen, slots, eq, repr, kw_only)
 
-    return made if cls is None else made(cls)
+    return decorate if cls is None else decorate(cls)
 
 
-def _made(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: bool) -> Any:
+def _build(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: bool) -> Any:
     names: dict[str, str] = cls.__dict__.get("__annotations__", {})
     given = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
     for name, value in given.items():
@@ -134,11 +134,11 @@ def _add_methods(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool) -> N
 def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..., Any]:
     """A method that puts the one that *write* makes into its own place."""
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = write()
-        made.__qualname__ = f"{cls.__qualname__}.{name}"
-        made.__module__ = cls.__module__
-        setattr(cls, name, made)
-        return made(self, *args, **kwargs)
+        function = write()
+        function.__qualname__ = f"{cls.__qualname__}.{name}"
+        function.__module__ = cls.__module__
+        setattr(cls, name, function)
+        return function(self, *args, **kwargs)
 
     return first
 
@@ -298,9 +298,9 @@ _MATCH: Final = _Match()
 def _standard_fields(kind: Any) -> Any:
     import dataclasses
 
-    made = [(one.name, one.type, _standard_field(dataclasses, one)) for one in _known(kind).values()]
-    made_class: Any = dataclasses.make_dataclass(kind.__name__, made)
-    return made_class.__dataclass_fields__
+    standard = [(one.name, one.type, _standard_field(dataclasses, one)) for one in _known(kind).values()]
+    standard_class: Any = dataclasses.make_dataclass(kind.__name__, standard)
+    return standard_class.__dataclass_fields__
 
 
 def _standard_field(dataclasses: Any, one: Field) -> Any:

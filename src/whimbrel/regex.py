@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, Final, Protocol, cast
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.regex_cost import search_cost
 
 
@@ -19,7 +19,7 @@ class RegexError(Exception):
     """The pattern does not compile."""
 
 
-class Found(Protocol):
+class Match(Protocol):
     """A match; groups count from 0, a group that took no part is None."""
 
     def group(self, number: int = 0, /) -> Any: ...
@@ -47,7 +47,7 @@ class Regex:
 
 
 # Literals, classes without POSIX names, groups, plain quantifiers, anchors and the common escapes mean the same in both.
-_COMMON = pattern(
+_COMMON = compile(
     r"(?:[^\\\[\](){}*+?|$^]|\\[.\\/\-^$*+?()\[\]{}|=\"'&;,:!~%#@<> _]|\\[dDwWsSb](?![^\x00-\x7f])|[|^$]|\((?:\?:)?|\)|"
     r"(?<![*+?(|}])[*+?](?:\?(?!\?))?(?![*+?])|(?<=[^*+?(|{}^])\{\d+(?:,\d*)?\}(?![+?*{])|"
     r"\[\^?[^\\\[\]^](?:[^\\\[\]]|\\[.\\/\-dwsDWS])*\])*"
@@ -59,9 +59,9 @@ def _plain(pattern: str) -> bool:
 
 
 # What the PCRE 5 of 2.2 does not know: (?<name>...), (?'name'...), (?|...).
-_NOT_IN_22 = pattern(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
+_NOT_IN_22 = compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
 
-_DOLLARS = pattern(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
+_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
 
 
 def without_end(pattern: str) -> str:
@@ -101,10 +101,10 @@ def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
     if bound is None or length < _MIN_LENGTH:
         return None
     search = quick.match if bound[1] else quick.search  # `search` tries an anchored pattern at each character
-    return _Bounded(quick, search, length, partial(_pcre, pattern, ignore_case, version22))
+    return _GuardedRe(quick, search, length, partial(_pcre, pattern, ignore_case, version22))
 
 
-class _Bounded:
+class _GuardedRe:
     """A pattern whose steps are bounded: `re` for subjects of at most *length* characters, PCRE for longer ones."""
 
     __slots__ = ("_length", "_make", "_quick", "_sure", "groupindex", "groups", "search")
@@ -122,7 +122,7 @@ class _Bounded:
         return self._sure.search(subject)
 
 
-_ESCAPE_CLASS_END = pattern(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
+_ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
 
 
 def _end_only(pattern: str, end: str = r"\Z") -> str:
@@ -130,7 +130,7 @@ def _end_only(pattern: str, end: str = r"\Z") -> str:
     return _ESCAPE_CLASS_END.sub(lambda m: m.group(1) or end, pattern)
 
 
-class _Bytewise:
+class _Pcre:
     """A PCRE pattern over the bytes of one-character-per-byte text.
 
     Compiled code searches first.  Where its stack of 32 kB or its match limit does not suffice, PCRE's interpreter, which is what httpd uses,
@@ -144,7 +144,7 @@ class _Bytewise:
         self._interpret: Any = None
         self.groupindex = {str(name, "latin-1") if isinstance(name, bytes) else name: n for name, n in compiled.groupindex.items()}
 
-    def search(self, subject: str) -> Found | None:
+    def search(self, subject: str) -> Match | None:
         data = subject.encode("latin-1")
         try:
             found = self._search(data)
@@ -194,7 +194,7 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
         raise RegexError(str(problem)) from None
     with suppress(pcre2.LibraryError):  # such as (*NO_JIT)
         compiled.jit_compile()
-    return _Bytewise(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
+    return _Pcre(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
 
 
 _COMPILED_LIMIT: Final = b"(*LIMIT_MATCH=20000)"  # compiled code counts fewer steps than the interpreter, whose count decides

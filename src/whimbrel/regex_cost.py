@@ -56,7 +56,7 @@ class _Bound(NamedTuple):
     """`cost`: steps of one attempt; `ways`: how often the rest is tried; `first`: what the next character can be, `_END` for none."""
 
     cost: Polynomial
-    ways: Polynomial
+    paths: Polynomial
     first: int
 
 
@@ -96,11 +96,11 @@ class _Proof:
 
     def sequence(self, items: Any, follow: int) -> _Bound:
         """The bound of *items* in a row; *follow* is what can come next."""
-        cost, ways = ONE, ONE
+        cost, walks = ONE, ONE
         for name, value in reversed(list(items)):
             bound = self.item(str(name), value, follow)
-            cost, ways, follow = bound.cost.plus(bound.ways.times(cost)), bound.ways.times(ways), bound.first
-        return _Bound(cost, ways, follow)
+            cost, walks, follow = bound.cost.plus(bound.paths.times(cost)), bound.paths.times(walks), bound.first
+        return _Bound(cost, walks, follow)
 
     def item(self, name: str, value: Any, follow: int) -> _Bound:
         if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
@@ -118,12 +118,12 @@ class _Proof:
 
     @staticmethod
     def branch(bounds: list[_Bound]) -> _Bound:
-        cost, ways, first = bounds[0]
+        cost, walks, first = bounds[0]
         for bound in bounds[1:]:
-            more = bound.ways
-            ways = Polynomial(max(ways.factor, more.factor), max(ways.degree, more.degree)) if not first & bound.first else ways.plus(more)
+            more = bound.paths
+            walks = Polynomial(max(walks.factor, more.factor), max(walks.degree, more.degree)) if not first & bound.first else walks.plus(more)
             cost, first = cost.plus(bound.cost), first | bound.first
-        return _Bound(cost, ways, first)
+        return _Bound(cost, walks, first)
 
     def repeat(self, value: Any, follow: int) -> _Bound:
         least, most, body = value
@@ -132,22 +132,22 @@ class _Proof:
         if single is not None:
             first = self.characters(*single)
             cost = Polynomial(1, 1) if unbounded else Polynomial(max(most, 1), 0)
-            ways = ONE if not first & follow else Polynomial(1, 1) if unbounded else Polynomial(most - least + 1, 0)
-            return _Bound(cost, ways, first if least else first | follow)
+            walks = ONE if not first & follow else Polynomial(1, 1) if unbounded else Polynomial(most - least + 1, 0)
+            return _Bound(cost, walks, first if least else first | follow)
         if unbounded:
             raise _Unproven
         bound = self.sequence(body, follow)
         if most > 1:
             bound = self.sequence(body, follow | bound.first)
-        rounds, cost, ways = ONE, ONE, Polynomial(0, 0)
+        rounds, cost, walks = ONE, ONE, Polynomial(0, 0)
         for count in range(most + 1):
             if count >= least:
-                ways = ways.plus(rounds)
+                walks = walks.plus(rounds)
             if count < most:
-                cost, rounds = cost.plus(rounds.times(bound.cost)), rounds.times(bound.ways)
+                cost, rounds = cost.plus(rounds.times(bound.cost)), rounds.times(bound.paths)
             if rounds.factor > 1 << 30:
                 raise _Unproven
-        return _Bound(cost, ways, bound.first if least else bound.first | follow)
+        return _Bound(cost, walks, bound.first if least else bound.first | follow)
 
     def characters(self, name: str, value: Any) -> int:
         """The set of characters that one item matches."""

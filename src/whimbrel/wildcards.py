@@ -8,7 +8,7 @@ from whimbrel.regex import Regex, compile_regex
 
 
 @lru_cache(maxsize=4096)
-def wildcards(pattern: str, *, by_segment: bool = False, ignore_case: bool = False) -> Regex:
+def compile_fnmatch(pattern: str, *, by_segment: bool = False, ignore_case: bool = False) -> Regex:
     """*pattern* as an expression over the whole subject; *by_segment*: wildcards and classes don't match slashes (FNM_PATHNAME)."""
     out: list[str] = []
     at, end = 0, len(pattern)

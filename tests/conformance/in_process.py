@@ -23,8 +23,8 @@ from whimbrel.modules import ALL
 from whimbrel.octets import from_system
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 CLIENT_PORT = 50000
 
@@ -32,7 +32,7 @@ CLIENT_PORT = 50000
 class EnginePipe:
     """The transport of a client whose server is an engine."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: TestClient) -> None:
         self.client, self.incoming = client, bytearray()
 
     def sendall(self, data: bytes) -> None:
@@ -71,7 +71,7 @@ class EngineClient(RecordedClient):
         self.connections_opened += 1
         source, port = request.source or "127.0.0.1", CLIENT_PORT + self.connections_opened % 10000
         connection = Connection(source, port, request.addr, int(self.site.expand(request.port)))
-        return EnginePipe(Client(self.engine, connection))
+        return EnginePipe(TestClient(self.engine, connection))
 
     def wait(self, seconds: float) -> None: ...
 
@@ -83,7 +83,7 @@ class EngineServer:
 
     def __init__(self, site: Site) -> None:
         self.site, self.client = site, EngineClient(site)
-        self.runtime = StandIn()
+        self.runtime = FakeRuntime()
 
     def start(self) -> bool:
         """Read the configuration; write the message of a failure where a program writes it."""
@@ -105,7 +105,7 @@ class EngineServer:
                 path.write_bytes(b"".join(parts))
 
 
-def load_engine(site: Site, runtime: StandIn) -> Engine:
+def load_engine(site: Site, runtime: FakeRuntime) -> Engine:
     """The engine of a site; raises ConfigError or StartError as the program would."""
     options = LoadOptions(
         server_root=from_system(site.root),

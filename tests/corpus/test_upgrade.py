@@ -13,23 +13,23 @@ from whimbrel.cli.conf_options import sources
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
 from whimbrel.upgrade.backup_places import read_by_includes
-from whimbrel.upgrade.model import InputContext, Style, Wishes
-from whimbrel.upgrade.passes import ENGINE, Result, upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.model import InputContext, Style, UpgradeOptions
+from whimbrel.upgrade.passes import NO_FIXPOINT, UpgradeResult, upgrade
+from whimbrel.upgrade.reading import Sources, read_config_tree
 from whimbrel.upgrade.writing import undo, write
 
 LEAST = 30
-WISHES = [Wishes(), Wishes(style=Style.COMPAT), Wishes(also_22=True)]
+WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 SERVER_LINES = ("LoadModule", "FileETag", "Options", "AllowOverride", "<IfModule mpm")
 
 
-def checked(sources: Sources, wishes: Wishes) -> Result:
+def checked(sources: Sources, wishes: UpgradeOptions) -> UpgradeResult:
     """Upgrade them; a second one of its result, from memory, changes nothing, and no edit breaks what could be read before."""
-    estate = read_estate(sources, wishes)
+    estate = read_config_tree(sources, wishes)
     result = upgrade(estate)
-    assert not [finding for finding in result.findings if finding.rule == ENGINE or finding.message.startswith("after the upgrade")]
-    after = estate.again(result.files, estate)
+    assert not [finding for finding in result.findings if finding.rule == NO_FIXPOINT or finding.message.startswith("after the upgrade")]
+    after = estate.reparse(result.files, estate)
     assert {path: file.document.bytes for path, file in after.files.items() if path in result.files} == result.files
     assert not upgrade(after).files
     for path, data in result.files.items():
@@ -37,10 +37,10 @@ def checked(sources: Sources, wishes: Wishes) -> Result:
     return result
 
 
-def kept_around_edits(old: bytes, new: bytes, result: Result, path: str) -> None:
+def kept_around_edits(old: bytes, new: bytes, result: UpgradeResult, path: str) -> None:
     """Every line that no edit touched is there, byte for byte, in its order."""
     before, after = old.split(b"\n"), new.split(b"\n")
-    kept = [result.traces[path].kept(number) for number in range(1, len(after) + 1)]
+    kept = [result.line_maps[path].unchanged_from(number) for number in range(1, len(after) + 1)]
     stayed = [number for number in kept if number]
     assert stayed == sorted(set(stayed))
     changed = sum(before[number - 1] != after[at] for at, number in enumerate(kept) if number)
@@ -49,7 +49,7 @@ def kept_around_edits(old: bytes, new: bytes, result: Result, path: str) -> None
 
 
 @pytest.mark.parametrize("wishes", WISHES, ids=IDS)
-def test_every_file_alone(wishes: Wishes) -> None:
+def test_every_file_alone(wishes: UpgradeOptions) -> None:
     found = files()
     assert len(found) > LEAST
     for path in found:
@@ -68,7 +68,7 @@ def test_a_fragment_gets_no_lines_for_servers() -> None:
         if found.context is InputContext.SERVER:
             continue
         seen += 1
-        estate = read_estate(found, Wishes())
+        estate = read_config_tree(found, UpgradeOptions())
         for name, data in upgrade(estate).files.items():
             old = estate.files[name].document.bytes
             added = [one for one in SERVER_LINES if count(one, data) > count(one, old)]
@@ -82,7 +82,7 @@ def test_written_and_undone_byte_for_byte(tmp_path: Path) -> None:
         directory.mkdir()
         copy = directory / path.name
         copy.write_bytes(path.read_bytes())
-        estate = read_estate(Sources(fragments=(from_system(str(copy)),)), Wishes())
+        estate = read_config_tree(Sources(fragments=(from_system(str(copy)),)), UpgradeOptions())
         changed = upgrade(estate).files
         if changed:
             write(changed, from_system(str(directory)), is_read=read_by_includes(estate))
@@ -93,7 +93,7 @@ def test_written_and_undone_byte_for_byte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wishes", WISHES, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
-def test_every_tree(name: str, root: Path, main: str, wishes: Wishes, tmp_path: Path) -> None:
+def test_every_tree(name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path) -> None:
     where = shutil.copytree(root, tmp_path / "root", symlinks=True)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
-    assert from_system(str(where / main)) in checked(Sources(options=options, moved=True), wishes).estate.files
+    assert from_system(str(where / main)) in checked(Sources(options=options, is_relocated=True), wishes).tree.files

@@ -15,13 +15,13 @@ from tests.corpus.configurations import roots
 from tests.corpus.test_trees import APACHE, BUILT_IN, LINE, MODULES, asked, copied, needs_apache, without_the_culprit
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system, raw
+from whimbrel.octets import from_system, to_bytes
 from whimbrel.upgrade.built_in_modules import is_windows
-from whimbrel.upgrade.model import Style, Wishes
+from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.reading import Sources, read_config_tree
 
-WISHES = [Wishes(), Wishes(style=Style.COMPAT), Wishes(also_22=True)]
+WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 STEPS = 200
 HERE_ALONE = re.compile(
@@ -72,13 +72,13 @@ def of_this_machine(text: str, where: Path) -> bool:
 @needs_apache
 @pytest.mark.parametrize("wishes", WISHES, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
-def test_an_upgraded_tree_starts(name: str, root: Path, main: str, wishes: Wishes, tmp_path: Path) -> None:
+def test_an_upgraded_tree_starts(name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path) -> None:
     where = laid_out(root, main, tmp_path)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
-    estate = read_estate(Sources(options=options), wishes)
+    estate = read_config_tree(Sources(options=options), wishes)
     mpm = ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"] if is_windows(estate) else []  # compiled in there
     for path, data in upgrade(estate).files.items():
-        Path(raw(path).decode()).resolve().write_bytes(data)
+        Path(to_bytes(path).decode()).resolve().write_bytes(data)
     for path in where.rglob("*"):
         if path.is_file() and not path.is_symlink():
             path.write_bytes(BUILT_IN.sub(b"#", path.read_bytes()))

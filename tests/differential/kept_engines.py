@@ -18,8 +18,8 @@ from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.service import Service
-from whimbrel.testing.standin import StandIn
+from whimbrel.server.service import WorkerState
+from whimbrel.testing.standin import FakeRuntime
 
 MTIME: Final = 1_600_000_000  # Sun, 13 Sep 2020 12:26:40 GMT
 BEGIN: Final = 1_790_000_000.5
@@ -121,7 +121,7 @@ def configured(root: Path, dialect: Dialect, preamble: str, blocks: list[str]) -
             return None
 
 
-class World(StandIn):
+class World(FakeRuntime):
     """Logs in memory, and a clock that is set by hand."""
 
     def __init__(self, clock: Clock) -> None:
@@ -189,7 +189,7 @@ class Server:
         self.runtime = World(clock)
         self.engine = Engine(configuration, self.runtime)
         self.loop = Driving()
-        self.service = Service(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
+        self.service = WorkerState(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
 
     def fail(self, problem: BaseException) -> None:
         raise problem
@@ -211,10 +211,10 @@ class Server:
     def forget(self) -> None:
         """Drop what was kept of earlier answers, and what was kept to make answers from."""
         engine = self.engine
-        engine.kept.clear()
-        engine.contents.__init__()  # type: ignore[misc]
-        engine.pages.clear()
-        engine.forms.clear()
+        engine.response_cache.clear()
+        engine.file_cache.__init__()  # type: ignore[misc]
+        engine.error_pages.clear()
+        engine.head_templates.clear()
 
 
 def masked(out: bytes, logs: dict[str, list[bytes]]) -> tuple[bytes, list[tuple[str, bytes]]]:

@@ -15,9 +15,9 @@ import pytest
 from tests.differential.kept_engines import BEGIN, FILES, MTIME, Clock, Pair, Server, configured, ids, lay_out, loads, masked
 from tests.differential.kept_grammar import Clients, Texts
 from whimbrel.dialect import DIALECTS, V24, Dialect
-from whimbrel.http.asked import AskedHeaders
+from whimbrel.http.asked import TrackedHeaders
 from whimbrel.http.headers import Headers
-from whimbrel.modules.mod_unique_id import Ids
+from whimbrel.modules.mod_unique_id import IdGenerator
 from whimbrel.request import kept as kept_answers
 from whimbrel.request.expressions import RequestView
 from whimbrel.request.record import Request
@@ -37,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     for module in CLOCKED:
         monkeypatch.setattr(f"{module}.time", lambda: made.now)
     numbers = itertools.count()
-    monkeypatch.setattr(Ids, "next", lambda *_: f"Uid-{next(numbers):09}-")  # which can be told from all else
+    monkeypatch.setattr(IdGenerator, "next", lambda *_: f"Uid-{next(numbers):09}-")  # which can be told from all else
     monkeypatch.setattr("whimbrel.modules.mod_usertrack.random.SystemRandom", lambda: random.Random(1))
     return made
 
@@ -172,15 +172,15 @@ def test_kept_answers_are_those_that_would_be_made(root: Path, version: str, clo
 
 def _address(view: RequestView) -> str:
     connection = view.request.connection
-    return str(connection.user_ip or connection.client_ip)
+    return str(connection.useragent_ip or connection.client_ip)
 
 
 FORGETFUL = {
     "query": (Request, "args", property(lambda r: r.unasked_args, lambda r, query: setattr(r, "unasked_args", query))),
     "client": (RequestView, "client", _address),
     "lists": (Request, "among", lambda r, addresses: (r.connection.user_ip or r.connection.client_ip) in addresses),
-    "values": (AskedHeaders, "tested", Headers.tested),
-    "fields": (AskedHeaders, "get", Headers.get),
+    "values": (TrackedHeaders, "tested", Headers.get_classified),
+    "fields": (TrackedHeaders, "get", Headers.get),
     "files": (kept_answers, "still_holds", lambda _notes, _turn: True),
     "count": (kept_answers, "slot_of", lambda _r, _after: None),
 }

@@ -18,15 +18,15 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import DIALECTS
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.http.head import HeadLimits, HeadRules, read_head
+from whimbrel.http.head import HeadLimits, ParserOptions, read_head
 from whimbrel.modules import ALL
 from whimbrel.request.body import RequestBody
-from whimbrel.request.decisions import NOT_ASKED, Decision
+from whimbrel.request.decisions import NOT_EVALUATED, Decision
 from whimbrel.request.engine import Engine
 from whimbrel.request.explain import Explained, Explainer
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn, completed
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime, run_sync
+from whimbrel.testing.wire import TestClient
 
 NO_USER = "denied (no authenticated user yet)"
 NEGATED = {"granted": "denied", "denied": "neutral", NO_USER: "neutral"}
@@ -46,22 +46,22 @@ def loaded(site: Site, root: Path) -> Configuration:
 
 def plain(configuration: Configuration, request: Request) -> int:
     """The status of the answer."""
-    client = Client(Engine(configuration, StandIn()), Connection(request.source, 5000, "127.0.0.1", 8080))
+    client = TestClient(Engine(configuration, FakeRuntime()), Connection(request.source, 5000, "127.0.0.1", 8080))
     return int(client.send(request.octets()).split(b" ", 2)[1])
 
 
 def explained(configuration: Configuration, request: Request) -> Explained:
     """The same request explained."""
-    head = read_head(request.octets(), HeadLimits(), HeadRules())
+    head = read_head(request.octets(), HeadLimits(), ParserOptions())
     assert head is not None
-    explainer = Explainer(configuration, StandIn())
-    told: Explained = completed(explainer.explain(Connection(request.source, 5000, "127.0.0.1", 8080), head, RequestBody(0)))
+    explainer = Explainer(configuration, FakeRuntime())
+    told: Explained = run_sync(explainer.explain(Connection(request.source, 5000, "127.0.0.1", 8080), head, RequestBody(0)))
     return told
 
 
 def folded(step: Decision) -> str:
     """What a Require container must come to, from the verdicts of its rules (manual: RequireAll, RequireAny, RequireNone)."""
-    found = {child.verdict for child in step.children} - {NOT_ASKED, "neutral"}
+    found = {child.verdict for child in step.children} - {NOT_EVALUATED, "neutral"}
     every = step.what in ("<RequireAll>", "<RequireNotAll>", "AuthMerging All", "AuthMerging NotAll")
     order = ("denied", NO_USER, "granted") if every else ("granted", NO_USER, "denied")
     result = next((verdict for verdict in order if verdict in found), "neutral")
@@ -72,7 +72,7 @@ def check_tree(root: Decision, status: int) -> None:
     """The root says what the access phases answered, each container what its rules come to, and every asked line has a place."""
     assert root.verdict == ("granted" if status == 0 else "denied")
     for step in steps(root):
-        if step.what.startswith(("<Require", "AuthMerging ")) and step.verdict != NOT_ASKED and not step.detail:
+        if step.what.startswith(("<Require", "AuthMerging ")) and step.verdict != NOT_EVALUATED and not step.detail:
             if all(child.verdict != "general error" for child in step.children):
                 assert step.verdict == folded(step), step
         if step.what.startswith("Require ") or " from " in step.what:

@@ -29,7 +29,7 @@ LONG = 2.0  # seconds
 @cache
 def loading(version: str) -> bytes:
     """LoadModule lines for all modules that load without another one's symbols, one MPM among them."""
-    rows = [row for row in catalogue(version).modules if not row.static and row.kind != "mpm" and not row.needs and row.file in ALL]
+    rows = [row for row in catalogue(version).modules if not row.is_static and row.kind != "mpm" and not row.needs and row.file in ALL]
     return MPM[version] + "".join(f"LoadModule {row.identifier} m/{row.file}.so\n" for row in rows).encode()
 
 

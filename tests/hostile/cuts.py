@@ -31,8 +31,8 @@ from whimbrel.dialect import V24
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.service import Service
-from whimbrel.testing.standin import StandIn
+from whimbrel.server.service import WorkerState
+from whimbrel.testing.standin import FakeRuntime
 
 NOW = 1_790_000_000.5
 MTIME = 1_600_000_000
@@ -179,7 +179,7 @@ class Desk:
     """One configuration behind a worker's service; `ask` sends pieces on a connection of its own."""
 
     def __init__(self, root: Path, variant: str = "strict") -> None:
-        self.runtime = StandIn()
+        self.runtime = FakeRuntime()
         self.runtime.now = lambda: NOW  # type: ignore[method-assign]
         conf = root / f"{variant}.conf"
         conf.write_text(
@@ -193,7 +193,7 @@ class Desk:
         self.loop.set_exception_handler(
             lambda _loop, context: self.problems.append(context.get("exception") or context)
         )
-        self.service = Service(self.engine, self.loop, report=self.problems.append, period=1e6)
+        self.service = WorkerState(self.engine, self.loop, report=self.problems.append, period=1e6)
 
     def turn(self, work: Callable[..., object], *arguments: Any) -> None:
         """Do *work* in the loop and let it turn twice more; the loop is not begun and ended each time, which
@@ -226,13 +226,13 @@ class Desk:
 
     def whole(self, data: bytes) -> tuple[bytes, tuple[bytes, ...]]:
         """`ask` for all at one time of an engine that has kept nothing."""
-        self.engine.kept.clear()
+        self.engine.response_cache.clear()
         return self.ask(data)
 
     def close(self) -> None:
         """The service ends."""
         for connection in list(self.service.connections):
-            self.service.leave(connection)
+            self.service.remove(connection)
         self.loop.close()
 
 
@@ -320,7 +320,7 @@ def compare(desk: Desk, pieces: list[bytes], *, warm: bool) -> str:
         for _ in range(2):
             desk.ask(data)
     else:
-        desk.engine.kept.clear()
+        desk.engine.response_cache.clear()
     found = desk.ask(*pieces)
     if found != expected:
         return f"{'warm' if warm else 'cold'} {pieces!r}: {found!r} instead of {expected!r}"

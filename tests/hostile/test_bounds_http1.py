@@ -18,10 +18,10 @@ from tests.hostile.cuts import Desk, Wire, lay_out
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.request import books
-from whimbrel.request.books import KeptAnswers
+from whimbrel.request.books import ResponseCache
 from whimbrel.request.engine import Engine
-from whimbrel.request.open_files import OpenFiles
-from whimbrel.request.plan import Plan, World
+from whimbrel.request.open_files import FdCache
+from whimbrel.request.plan import Plan, PlanCache
 from whimbrel.server.protocol import MAX_AHEAD, HttpProtocol
 
 TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"
@@ -29,10 +29,10 @@ UNITS = {"kB": 1024, "MB": 1024 * 1024}
 NOT_OWNED = (
     Engine,
     Plan,
-    World,
+    PlanCache,
     Server,
     Configuration,
-    KeptAnswers,
+    ResponseCache,
     type,
     types.ModuleType,
     types.FunctionType,
@@ -149,11 +149,11 @@ def _of_engine(name: str) -> Callable[[Desk], object]:
 
 HELD: dict[str, Callable[[Desk], object]] = {
     "Engine.kept: answers": lambda desk: [
-        (b.exact, b._old_exact, b._young, b._old) for b in desk.engine.kept.books()
+        (b.by_head, b._old_by_head, b._young_generation, b._old_generation) for b in desk.engine.response_cache.indexes()
     ],
-    "Engine.kept: sets of fields": lambda desk: desk.engine.kept._sets,
-    "Engine.kept: request lines": lambda desk: [list(book._lines) for book in desk.engine.kept.books()],
-    "Engine.kept: heads seen once": lambda desk: desk.engine.kept.seen,
+    "Engine.kept: sets of fields": lambda desk: desk.engine.response_cache._sets,
+    "Engine.kept: request lines": lambda desk: [list(book._lines) for book in desk.engine.response_cache.indexes()],
+    "Engine.kept: heads seen once": lambda desk: desk.engine.response_cache.seen,
     "Engine.log_lines": _of_engine("log_lines"),
     "Engine.shown": _of_engine("shown"),
     "Engine.forms": _of_engine("forms"),
@@ -162,10 +162,10 @@ HELD: dict[str, Callable[[Desk], object]] = {
     "Engine.first_lines": _of_engine("first_lines"),
     "Engine._asked_once": _of_engine("_asked_once"),
     "Engine.contents": _of_engine("contents"),
-    "Looks.notes": lambda desk: desk.engine.looks.notes,
-    "World.placed": lambda desk: desk.engine.world.placed,
+    "Looks.notes": lambda desk: desk.engine.stat_cache.dependencies,
+    "World.placed": lambda desk: desk.engine.plans.by_host,
     "Hosts._found": lambda desk: list(desk.engine.configuration.hosts._found),
-    "Manners.fields": lambda desk: [manners.fields for manners in desk.service._manners.values()],
+    "Manners.fields": lambda desk: [manners.fields for manners in desk.service._listeners.values()],
 }
 
 
@@ -176,17 +176,17 @@ def test_a_cache_stays_below_its_bound(filled: Desk, name: str) -> None:
 
 
 def test_something_was_kept(filled: Desk) -> None:
-    indexes = list(filled.engine.kept.books())
-    generations = [one for book in indexes for one in (book.exact, book._old_exact, book._young, book._old)]
+    indexes = list(filled.engine.response_cache.indexes())
+    generations = [one for book in indexes for one in (book.by_head, book._old_by_head, book._young_generation, book._old_generation)]
     assert len(indexes) > 100
     assert sum(map(len, generations)) > 10
-    assert len(filled.service._manners) == 2 or len(filled.service._manners) == 1
+    assert len(filled.service._listeners) == 2 or len(filled.service._listeners) == 1
 
 
 def test_the_books_are_bounded_in_number(filled: Desk) -> None:
-    kept = KeptAnswers()
-    made = [kept.book(f"127.0.{n // 250}.{n % 250}", 80) for n in range(2000)]
-    assert len(list(kept.books())) == 512 and made[0]._closed and not made[-1]._closed
+    kept = ResponseCache()
+    made = [kept.index(f"127.0.{n // 250}.{n % 250}", 80) for n in range(2000)]
+    assert len(list(kept.indexes())) == 512 and made[0]._closed and not made[-1]._closed
 
 
 def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
@@ -233,13 +233,13 @@ def test_a_head_that_never_ends_is_bounded(filled: Desk) -> None:
 
 
 def test_descriptors_are_bounded(tmp_path: Path) -> None:
-    from whimbrel.request.files import mark
+    from whimbrel.request.files import stat_signature
 
-    files = OpenFiles()
+    files = FdCache()
     for number in range(300):
         path = tmp_path / f"{number}-{'n' * 200}"
         path.write_bytes(b"x")
-        files.get(bytes(path), mark(path.stat()))
+        files.get(bytes(path), stat_signature(path.stat()))
     assert len(files) <= 64 and deep_size(files) <= bounds()["Service.files"]
     files.close()
 

@@ -7,7 +7,7 @@ import pytest
 from tests.hostile import regexes, stale, wire
 from tests.hostile.measure import Budget
 from tests.hostile.server import APACHE, WHIMBREL, Server, Site
-from whimbrel.request.files import FileView
+from whimbrel.request.files import Dependencies
 
 
 def test_searches_end() -> None:
@@ -37,7 +37,7 @@ def test_a_listing_and_an_account_are_dependencies(kind: str, monkeypatch: pytes
 
 def test_the_measure_sees_what_is_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stale, "CHANGES", {"variant added": stale.CHANGES["variant for none"]})
-    monkeypatch.setattr(FileView, "exact", FileView.stat)
+    monkeypatch.setattr(Dependencies, "exact", Dependencies.stat)
     assert stale.run(Budget(len(stale.REQUESTS), 30.0)).failures
 
 

@@ -10,11 +10,11 @@ import pytest
 
 import whimbrel.modules
 from whimbrel.catalogue import catalogue
-from whimbrel.directives.spec import AnyDirective, Args, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Versions, Context
 from whimbrel.registry.module import Module
 
 VERSIONS = {"2.2": Versions.V22, "2.4": Versions.V24}
-CLASSES = Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES
+CLASSES = Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES
 
 
 def modules() -> Iterator[Module]:
@@ -34,7 +34,7 @@ def shape(args: str) -> str:
 
 def contexts(where: int) -> int:
     """The bits that decide: with one of the classes that the main server admits anyway RSRC_CONF changes nothing."""
-    return where | Where.RSRC_CONF if where & CLASSES else where
+    return where | Context.RSRC_CONF if where & CLASSES else where
 
 
 def declared(module: Module, version: str) -> dict[str, tuple[str, str, int, str]]:

@@ -16,10 +16,10 @@ from whimbrel.dialect import V24
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.scoreboard import Board, Life, Scoreboard
-from whimbrel.server.service import Service
+from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo, Scoreboard
+from whimbrel.server.service import WorkerState
 from whimbrel.server.worker import Worker
-from whimbrel.testing.standin import StandIn
+from whimbrel.testing.standin import FakeRuntime
 
 NOW = 1_790_000_000.5
 MTIME = 1_600_000_000  # Sun, 13 Sep 2020 12:26:40 GMT
@@ -145,7 +145,7 @@ def lay_out(root: Path) -> None:
     (root / "httpd.conf").write_text(configuration(root))
 
 
-class Still(StandIn):
+class Still(FakeRuntime):
     """A world in which no time passes: what is made anew each second is made once."""
 
     def now(self) -> float:
@@ -162,8 +162,8 @@ class Site:
         self.loop = Loop()
         self.problems: list[BaseException] = []
         self.engine.turns.length = float("inf")  # a profiler makes all work long
-        self.service = Service(self.engine, self.loop, report=self.problems.append)  # type: ignore[arg-type]
-        board, life = Board(2), Life(MTIME, MTIME)
+        self.service = WorkerState(self.engine, self.loop, report=self.problems.append)  # type: ignore[arg-type]
+        board, life = SharedScoreboard(2), ServerInfo(MTIME, MTIME)
         generation = types.SimpleNamespace(spec=ServerSpec("/", threads=64), life=life, board=board)
         worker = Worker(generation, 0)  # type: ignore[arg-type]
         worker.service = self.service

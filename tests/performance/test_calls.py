@@ -82,7 +82,7 @@ def calls_per_request(site: Site, feed: Iterator[bytes], status: int, *, forgets
     """
     connection, wire = site.connect()
     if forgets:
-        connection._book.clear()
+        connection._index.clear()
     for _ in range(6):
         connection.connection.served = 1  # the first answer of a connection may offer other protocols
         connection.data_received(next(feed))

@@ -28,7 +28,7 @@ def loaded(root: Path, text: str) -> Configuration:
     (root / "logs").mkdir(exist_ok=True)
     (root / "httpd.conf").write_text((START + text).replace("{root}", str(root)))
     configuration = load(LoadOptions(server_root=str(root), file=str(root / "httpd.conf")), ALL, V24)
-    configuration.forget_lines()
+    configuration.release_tree()
     return configuration
 
 

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.checking import check, selection
-from whimbrel.upgrade.model import Wishes
+from whimbrel.upgrade.checking import check, parse_selection
+from whimbrel.upgrade.model import UpgradeOptions
 from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.reading import Sources, read_config_tree
 
 HOSTS = 300
 BOUND = 60.0
@@ -80,10 +80,10 @@ def server(root: Path, hosts: int) -> LoadOptions:
 def test_a_server_of_many_hosts(tmp_path: Path) -> None:
     options = server(tmp_path, HOSTS)
     start = time.process_time()
-    result = upgrade(read_estate(Sources(options=options), Wishes()))
+    result = upgrade(read_config_tree(Sources(options=options), UpgradeOptions()))
     upgraded = time.process_time() - start
     assert len(result.files) == 2 * HOSTS + 1
     start = time.process_time()
-    found = check(Sources(options=options), selection("", ""))
+    found = check(Sources(options=options), parse_selection("", ""))
     assert {"C17", "C14", "R01"} <= {finding.rule for finding in found.findings}
     assert max(upgraded, time.process_time() - start) < BOUND

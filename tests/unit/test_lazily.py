@@ -6,19 +6,19 @@ import re
 
 import pytest
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
 TEXT = r"(?P<word>[a-z]+)(\d)?"
 
 
 def test_nothing_is_compiled_before_it_is_asked() -> None:
-    wrong = pattern("(")
+    wrong = compile("(")
     with pytest.raises(re.error):
         wrong.match("x")
 
 
 def test_methods() -> None:
-    late, now = pattern(TEXT, re.IGNORECASE), re.compile(TEXT, re.IGNORECASE)
+    late, now = compile(TEXT, re.IGNORECASE), re.compile(TEXT, re.IGNORECASE)
     for text in ("", "1", "Ab1 c", "x y 2"):
         for method in ("match", "fullmatch", "search"):
             ours, theirs = getattr(late, method)(text), getattr(now, method)(text)
@@ -31,10 +31,10 @@ def test_methods() -> None:
 
 
 def test_bytes() -> None:
-    found = pattern(rb"\w+").match(b"ab c")
+    found = compile(rb"\w+").match(b"ab c")
     assert found is not None and found[0] == b"ab"
 
 
 def test_it_has_no_other_attributes() -> None:
     with pytest.raises(AttributeError):
-        _ = pattern("x").nosuch  # type: ignore[attr-defined]
+        _ = compile("x").nosuch  # type: ignore[attr-defined]

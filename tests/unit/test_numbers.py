@@ -52,7 +52,7 @@ def test_case_stays_in_latin_1() -> None:
 ])
 def test_strtol(text: str, base: int, value: int, rest: str) -> None:
     assert numbers.strtol(text, base) == (value, rest)
-    assert numbers.strtol_whole(text, base) == (None if rest else value)
+    assert numbers.strtol_exact(text, base) == (None if rest else value)
 
 
 @pytest.mark.parametrize(("text", "value"),

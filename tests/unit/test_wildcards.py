@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.wildcards import wildcards
+from whimbrel.wildcards import compile_fnmatch
 
 
 @pytest.mark.parametrize(("pattern", "subject", "by_segment", "matches"), [
@@ -24,4 +24,4 @@ from whimbrel.wildcards import wildcards
     ("/*", "/a/b", True, False),
 ])
 def test_wildcards(pattern: str, subject: str, by_segment: bool, matches: bool) -> None:
-    assert (wildcards(pattern, by_segment=by_segment).search(subject) is not None) is matches
+    assert (compile_fnmatch(pattern, by_segment=by_segment).search(subject) is not None) is matches

@@ -26,9 +26,9 @@ from tests.upgrade.apache_process import Apache
 from tests.upgrade.split_sections import EXCLUDED, NAMES, Split, split_section
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
-from whimbrel.upgrade.model import Wishes
-from whimbrel.upgrade.passes import Result, upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.passes import UpgradeResult, upgrade
+from whimbrel.upgrade.reading import Sources, read_config_tree
 
 OLD_MODULES = ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile")
 NEW_MODULES = ("mpm_event", "authn_core", "authz_core", "access_compat")
@@ -86,7 +86,7 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
             found.marked |= make(old, new, part)
             inputs = [Sources(options=LoadOptions(server_root=from_system(str(new))))] if name == "whole" else [
                 Sources(fragments=(from_system(str(new / _name(one))),)) for one in part]
-            found.changed_again += [path for sources in inputs for path in upgrade(read_estate(sources, Wishes())).files]
+            found.changed_again += [path for sources in inputs for path in upgrade(read_config_tree(sources, UpgradeOptions())).files]
             _compare(found, part, old, new)
     return found
 
@@ -138,7 +138,7 @@ def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
             elif one.place == "inside":
                 main += _filled(one.header, root, f"conf/s{one.number}.conf")
         (root / "conf" / "httpd.conf").write_text(main)
-    result = upgrade(read_estate(Sources(options=LoadOptions(server_root=from_system(str(new)))), Wishes()))
+    result = upgrade(read_config_tree(Sources(options=LoadOptions(server_root=from_system(str(new)))), UpgradeOptions()))
     _write(result)
     by_file = {str(new / _name(one)): one.number for one in sections if one.place != "main"}
     found = set()
@@ -151,10 +151,10 @@ def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
     return found | _marked_headers(result, sections, new)
 
 
-def _marked_headers(result: Result, sections: Sequence[Split], root: Path) -> set[int]:
+def _marked_headers(result: UpgradeResult, sections: Sequence[Split], root: Path) -> set[int]:
     """Sections whose opening line stands in the main file, and whose lines stand in a file of their own."""
     path = str(root / "conf" / "httpd.conf")
-    source = result.estate.files[path].document.bytes.split(b"\n")
+    source = result.tree.files[path].document.bytes.split(b"\n")
     found = set()
     for finding in result.needs_review:
         line = source[finding.place.line - 1].decode() if finding.place.path == path and finding.place.line <= len(source) else ""
@@ -174,14 +174,14 @@ def _fragments(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
             path.write_text(_filled(one.text, root))
             main += f"Include conf/s{one.number}.conf\n" if one.place == "fragment" else ""
             if root is new:
-                result = upgrade(read_estate(Sources(fragments=(from_system(str(path)),)), Wishes()))
+                result = upgrade(read_config_tree(Sources(fragments=(from_system(str(path)),)), UpgradeOptions()))
                 _write(result)
                 found |= {one.number} if result.needs_review else set()
         (root / "conf" / "httpd.conf").write_text(main)
     return found
 
 
-def _write(result: Result) -> None:
+def _write(result: UpgradeResult) -> None:
     for path, data in result.files.items():
         Path(path).write_bytes(data)
 

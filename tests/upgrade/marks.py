@@ -18,11 +18,11 @@ from tests.conformance.cases import packed, read_cases
 from tests.conformance.upgrade_run import FAMILIES, merged_site
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
-from whimbrel.upgrade.access_control.control import control
-from whimbrel.upgrade.access_control.states import CONTROL, said, says
-from whimbrel.upgrade.model import Finding, Wishes
+from whimbrel.upgrade.access_control.control import analyze_access
+from whimbrel.upgrade.access_control.states import CONTROL, flatten_directives, has_directive
+from whimbrel.upgrade.model import Finding, UpgradeOptions
 from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.reading import Sources, read_config_tree
 from whimbrel.upgrade.rules.access import RULES
 
 ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46"}
@@ -31,8 +31,8 @@ ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46"}
 
 def marks(sources: Sources) -> tuple[int, list[Finding]]:
     """The number of sections and files with lines about access, and what is said of those that are marked: one finding each."""
-    estate = read_estate(sources, Wishes())
-    units = [unit for unit in control(estate).found.units if says(unit.told, CONTROL) and list(said(unit.told))]
+    estate = read_config_tree(sources, UpgradeOptions())
+    units = [unit for unit in analyze_access(estate).inventory.sections if has_directive(unit.access_lines, CONTROL) and list(flatten_directives(unit.access_lines))]
     about = {unit.file.path for unit in units}
     found = {finding.place: finding for finding in upgrade(estate).findings
              if finding.needs_review and finding.rule in ABOUT_SECTIONS and finding.place.path in about}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from whimbrel.access.atoms import Atom, Member
+from whimbrel.access.atoms import Atom, GroupMember
 from whimbrel.access.decision import Function, Space, Undecided
-from whimbrel.access.layers import Layer
-from whimbrel.access.merged import Alias, Settings, World
-from whimbrel.config.core import CoreFolder
-from whimbrel.modules.auth_api import AuthnCoreSettings, auth_type
+from whimbrel.access.layers import AccessLayer
+from whimbrel.access.merged import ProviderAlias, ModuleSettings, AccessEnvironment
+from whimbrel.config.core import CoreDirConfig
+from whimbrel.modules.auth_api import AuthnCoreDirConfig, auth_type
 from whimbrel.records import dataclass, replace
 from whimbrel.request.plan import Plan
 
@@ -19,44 +19,44 @@ _SUFFIXES: Final = {"default": ("",), "db": ("",), "gdbm": ("",), "sdbm": (".dir
 
 
 @dataclass(frozen=True, eq=False)
-class Asking:
+class AccessQuery:
     """One question: what does *plan* decide for requests of method number *method*?"""
 
     space: Space
-    world: World
-    settings: Settings
+    environment: AccessEnvironment
+    settings: ModuleSettings
     plan: Plan
-    chain: Sequence[Layer]
+    chain: Sequence[AccessLayer]
     method: int
 
     @property
-    def old(self) -> bool:
+    def is_22(self) -> bool:
         """Whether 2.2 is asked."""
         return self.plan.dialect.access_in_core
 
-    def folder(self, kind: type[S]) -> S:
+    def dir_config(self, kind: type[S]) -> S:
         """The merged settings of *kind*."""
-        return self.plan.folder(kind)
+        return self.plan.dir_config(kind)
 
-    def concerns(self, methods: int) -> bool:
+    def applies_to(self, methods: int) -> bool:
         """Whether a mask of <Limit> holds the method."""
         return bool(methods >> self.method & 1)
 
-    def holds(self, atom: Atom) -> Function:
+    def variable(self, atom: Atom) -> Function:
         """The variable of *atom*."""
         return self.space.variable(atom)
 
     def any_member(self, source: str, groups: Iterable[str]) -> Function:
         """Whether the user is in one of *groups*."""
-        return self.space.any_of(self.holds(Member(source, group)) for group in sorted(set(groups)))
+        return self.space.any_of(self.variable(GroupMember(source, group)) for group in sorted(set(groups)))
 
-    def under(self, alias: Alias) -> Asking:
+    def with_alias(self, alias: ProviderAlias) -> AccessQuery:
         """The same question with an alias's settings laid over."""
-        return replace(self, plan=self.plan.plus(alias.layer), chain=(*self.chain, Layer(alias.lines)))
+        return replace(self, plan=self.plan.with_layer(alias.layer), chain=(*self.chain, AccessLayer(alias.lines)))
 
     def unreadable(self, path: str) -> bool:
         """Whether the server is known not to be able to read the file."""
-        return self.world.readable(path) is False
+        return self.environment.readable(path) is False
 
     def unreadable_dbm(self, path: str, kind: str) -> bool:
         """The same of a DBM file, whose name the kinds lengthen in different ways."""
@@ -67,18 +67,18 @@ class Asking:
 
     def auth_type(self) -> str | None:
         """AuthType in lower case, None where no authentication is wanted.  Raises Undecided where it depends on the request."""
-        if not self.old:
-            value = self.folder(AuthnCoreSettings).auth_type
+        if not self.is_22:
+            value = self.dir_config(AuthnCoreDirConfig).auth_type
             if value is not None and value.fixed is None:
                 raise Undecided("AuthType is an expression")
-        kind = auth_type(self.plan)(None)  # type: ignore[arg-type]
-        return None if kind is None else kind.lower()
+        auth_type_name = auth_type(self.plan)(None)  # type: ignore[arg-type]
+        return None if auth_type_name is None else auth_type_name.lower()
 
     def auth_name(self) -> str | None:
         """AuthName; an expression stands as its text."""
-        if self.old:
-            return self.folder(CoreFolder).auth_name
-        value = self.folder(AuthnCoreSettings).auth_name
+        if self.is_22:
+            return self.dir_config(CoreDirConfig).auth_name
+        value = self.dir_config(AuthnCoreDirConfig).auth_name
         return None if value is None else value.string.text if value.fixed is None else value.fixed
 
     def lines(self, *families: str) -> str:

@@ -32,7 +32,7 @@ class AddressSet:
 
 
 @dataclass(frozen=True)
-class OwnAddress:
+class IsServerAddress:
     """The client comes from the address that it came to."""
 
 
@@ -58,7 +58,7 @@ class MethodIs:
 
 
 @dataclass(frozen=True)
-class Sends:
+class HasCredentials:
     """The request carries credentials for *scheme*: basic or digest."""
 
     scheme: str
@@ -73,7 +73,7 @@ class KnownUser:
 
 
 @dataclass(frozen=True)
-class RightPassword:
+class PasswordValid:
     """The credentials are those of a user of *area*."""
 
     scheme: str
@@ -88,7 +88,7 @@ class UserIn:
 
 
 @dataclass(frozen=True)
-class Member:
+class GroupMember:
     """The user in the credentials is in *group* (lower case where case is of no regard) according to *source*: the kind and path of a file."""
 
     source: str
@@ -111,20 +111,20 @@ class Opaque:
     user: bool = False
 
 
-Atom = AddressSet | OwnAddress | HostIn | MethodIs | Sends | KnownUser | RightPassword | UserIn | Member | EnvironmentSet | Opaque
+Atom = AddressSet | IsServerAddress | HostIn | MethodIs | HasCredentials | KnownUser | PasswordValid | UserIn | GroupMember | EnvironmentSet | Opaque
 
 
 def address_set(networks: Iterable[Network]) -> AddressSet:
     """The union of *networks*; equal sets are equal atoms however they are written."""
-    found: list[Range] = []
+    ranges: list[Range] = []
     holes: set[Network] = set()
     for network in networks:
         rest = _FULL[network.v6] & ~network.mask
         if rest & (rest + 1):
             holes.add(network)
         else:
-            found.append((network.v6, network.value, network.value | rest))
-    return AddressSet(tuple(_joined(found)), tuple(sorted(holes)))
+            ranges.append((network.v6, network.value, network.value | rest))
+    return AddressSet(tuple(_joined(ranges)), tuple(sorted(holes)))
 
 
 def _joined(ranges: list[Range]) -> Iterator[Range]:
@@ -140,9 +140,9 @@ def _joined(ranges: list[Range]) -> Iterator[Range]:
         yield last
 
 
-def _networks(found: Range) -> Iterator[Network]:
+def _networks(address_range: Range) -> Iterator[Network]:
     """The range as networks: each the largest that begins where the last one ended."""
-    v6, low, high = found
+    v6, low, high = address_range
     while low <= high:
         size = low & -low if low else 1 << (128 if v6 else 32)
         while low + size - 1 > high:

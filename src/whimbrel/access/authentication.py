@@ -5,81 +5,81 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.access.asking import Asking
-from whimbrel.access.atoms import KnownUser, RightPassword, Sends
-from whimbrel.access.cases import Cases, always, chosen, either, first
-from whimbrel.access.merged import Alias
+from whimbrel.access.asking import AccessQuery
+from whimbrel.access.atoms import KnownUser, PasswordValid, HasCredentials
+from whimbrel.access.cases import Outcomes, constant, choose_outcomes, if_else, first
+from whimbrel.access.merged import ProviderAlias
 from whimbrel.modules import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
 from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_NOT_FOUND, AuthnProvider
-from whimbrel.modules.mod_auth_basic import AuthBasicSettings
-from whimbrel.modules.mod_auth_digest.settings import AuthDigestSettings
-from whimbrel.modules.mod_authn_core import AuthnCoreServer
-from whimbrel.modules.mod_authn_dbm import AuthnDbmSettings
-from whimbrel.modules.mod_authn_default import AuthnDefaultSettings
-from whimbrel.modules.mod_authn_file import AuthnFileSettings
+from whimbrel.modules.mod_auth_basic import AuthBasicDirConfig
+from whimbrel.modules.mod_auth_digest.settings import AuthDigestDirConfig
+from whimbrel.modules.mod_authn_core import AuthnCoreServerConfig
+from whimbrel.modules.mod_authn_dbm import AuthnDbmDirConfig
+from whimbrel.modules.mod_authn_default import AuthnDefaultDirConfig
+from whimbrel.modules.mod_authn_file import AuthnFileDirConfig
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, OK
 
 # Lines that tell a provider without a model whom it knows.
-_TOLD: Final = {"anon": ("anonymous",), "dbd": ("authdbd",), "ldap": ("authldap",)}
-Hook = Callable[[Asking], Cases]
+_PROVIDER_DIRECTIVES: Final = {"anon": ("anonymous",), "dbd": ("authdbd",), "ldap": ("authldap",)}
+Hook = Callable[[AccessQuery], Outcomes]
 
 
-def check_user(ask: Asking) -> Cases:
+def check_user(query: AccessQuery) -> Outcomes:
     """The answer of the phase check_user_id."""
-    hooks = (_HOOKS.get(hook.make) for hook in ask.settings.plans.hooks[CHECK_USER_ID.index])
-    return first(ask.space, [_unmodelled(ask), *(hook(ask) for hook in hooks if hook is not None)], DECLINED)
+    hooks = (_HOOKS.get(hook.make) for hook in query.settings.plans.hooks[CHECK_USER_ID.index])
+    return first(query.space, [_third_party(query), *(hook(query) for hook in hooks if hook is not None)], DECLINED)
 
 
-def has_user(ask: Asking) -> bool:
+def has_user(query: AccessQuery) -> bool:
     """Whether a user is there once authentication has gone well."""
-    return ask.auth_type() is not None
+    return query.auth_type() is not None
 
 
 # the hooks ----------------------------------------------------------------------------------------
-def _basic(ask: Asking) -> Cases:
-    if ask.auth_type() != "basic":
-        return always(ask.space, DECLINED)
-    realm = ask.auth_name()
+def _basic(query: AccessQuery) -> Outcomes:
+    if query.auth_type() != "basic":
+        return constant(query.space, DECLINED)
+    realm = query.auth_name()
     if not realm:
-        return always(ask.space, 500)
-    settings, sends = ask.folder(AuthBasicSettings), ask.holds(Sends("basic"))
-    result = _asked(ask, settings.providers, "basic", realm if settings.digest else "")
+        return constant(query.space, 500)
+    settings, sends = query.dir_config(AuthBasicDirConfig), query.variable(HasCredentials("basic"))
+    result = _authn_status(query, settings.providers, "basic", realm if settings.digest else "")
     answers = {AUTH_GRANTED: OK, AUTH_DENIED: 401, AUTH_USER_NOT_FOUND: 401, AUTH_GENERAL_ERROR: 500}
     if not settings.authoritative:
         answers |= {AUTH_USER_NOT_FOUND: DECLINED, AUTH_GENERAL_ERROR: DECLINED}
-    return chosen(ask.space, sends, result.mapped(answers.__getitem__), always(ask.space, 401))
+    return choose_outcomes(query.space, sends, result.map_values(answers.__getitem__), constant(query.space, 401))
 
 
-def _digest(ask: Asking) -> Cases:
-    if ask.auth_type() != "digest":
-        return always(ask.space, DECLINED)
-    realm = ask.auth_name()
+def _digest(query: AccessQuery) -> Outcomes:
+    if query.auth_type() != "digest":
+        return constant(query.space, DECLINED)
+    realm = query.auth_name()
     if realm is None:
-        return always(ask.space, 500)
-    sends = ask.holds(Sends("digest"))
-    result = _asked(ask, ask.folder(AuthDigestSettings).providers, "digest", realm)
+        return constant(query.space, 500)
+    sends = query.variable(HasCredentials("digest"))
+    result = _authn_status(query, query.dir_config(AuthDigestDirConfig).providers, "digest", realm)
     answers = {AUTH_GRANTED: OK, AUTH_GENERAL_ERROR: 500}
-    return chosen(ask.space, sends, result.mapped(lambda value: answers.get(value, 401)), always(ask.space, 401))
+    return choose_outcomes(query.space, sends, result.map_values(lambda value: answers.get(value, 401)), constant(query.space, 401))
 
 
-def _unmodelled(ask: Asking) -> Cases:
+def _third_party(query: AccessQuery) -> Outcomes:
     """A type that may be a third party's, or mod_auth_form's: who has no credentials is asked for them, all else is opaque."""
-    kind = ask.auth_type()
-    theirs = ask.settings.foreign or (kind == "form" and ask.plan.loaded("auth_form_module"))
-    if kind in (None, "basic", "digest") or not theirs:
-        return always(ask.space, DECLINED)
+    kind = query.auth_type()
+    is_third_party = query.settings.foreign or (kind == "form" and query.plan.loaded("auth_form_module"))
+    if kind in (None, "basic", "digest") or not is_third_party:
+        return constant(query.space, DECLINED)
     assert kind is not None
-    area = f"{kind} {ask.auth_name()} {ask.lines('auth')}"
-    return either(ask.space, ask.holds(Sends(kind)) & ask.holds(RightPassword(kind, area)), OK, 401)
+    area = f"{kind} {query.auth_name()} {query.lines('auth')}"
+    return if_else(query.space, query.variable(HasCredentials(kind)) & query.variable(PasswordValid(kind, area)), OK, 401)
 
 
-def _no_user(ask: Asking) -> Cases:
-    return always(ask.space, OK if ask.auth_type() is None else 500)
+def _no_user(query: AccessQuery) -> Outcomes:
+    return constant(query.space, OK if query.auth_type() is None else 500)
 
 
-def _default(ask: Asking) -> Cases:
-    refuses = ask.auth_type() is not None and ask.folder(AuthnDefaultSettings).authoritative
-    return always(ask.space, 401 if refuses else DECLINED)
+def _default(query: AccessQuery) -> Outcomes:
+    refuses = query.auth_type() is not None and query.dir_config(AuthnDefaultDirConfig).authoritative
+    return constant(query.space, 401 if refuses else DECLINED)
 
 
 _DIGEST: Final = next(hook.make for hook in mod_auth_digest.MODULE.hooks if hook.phase is CHECK_USER_ID)
@@ -92,57 +92,57 @@ _HOOKS: Final[dict[Any, Hook]] = {
 
 
 # providers ----------------------------------------------------------------------------------------
-def _asked(ask: Asking, providers: list[AuthnProvider], scheme: str, realm: str) -> Cases:
+def _authn_status(query: AccessQuery, providers: list[AuthnProvider], scheme: str, realm: str) -> Outcomes:
     """The authn_status of the first provider that knows the user; *realm* where stored hashes are of user and realm."""
-    default = ask.plan.provider("authn", "file")
-    asked = providers or ([default] if default is not None else [])
-    if not asked:
-        return always(ask.space, AUTH_GENERAL_ERROR)
-    return first(ask.space, [_provider(ask, provider, scheme, realm) for provider in asked], AUTH_USER_NOT_FOUND)
+    default = query.plan.provider("authn", "file")
+    bound_providers = providers or ([default] if default is not None else [])
+    if not bound_providers:
+        return constant(query.space, AUTH_GENERAL_ERROR)
+    return first(query.space, [_provider(query, provider, scheme, realm) for provider in bound_providers], AUTH_USER_NOT_FOUND)
 
 
-def _provider(ask: Asking, provider: AuthnProvider, scheme: str, realm: str) -> Cases:
-    name = _name(ask, provider)
-    alias = ask.settings.aliases["authnprovideralias"].get(name)
+def _provider(query: AccessQuery, provider: AuthnProvider, scheme: str, realm: str) -> Outcomes:
+    name = _name(query, provider)
+    alias = query.settings.aliases["authnprovideralias"].get(name)
     if alias is not None:
-        return _aliased(ask, alias, scheme, realm)
-    return _named(ask, name, scheme, realm)
+        return _aliased(query, alias, scheme, realm)
+    return _provider_status(query, name, scheme, realm)
 
 
-def _aliased(ask: Asking, alias: Alias, scheme: str, realm: str) -> Cases:
-    outer = ask.settings.aliases["authnprovideralias"].get(alias.base)
-    inner = ask.under(alias)
-    return _aliased(inner, outer, scheme, realm) if outer is not None else _named(inner, alias.base, scheme, realm)
+def _aliased(query: AccessQuery, alias: ProviderAlias, scheme: str, realm: str) -> Outcomes:
+    outer = query.settings.aliases["authnprovideralias"].get(alias.base)
+    inner = query.with_alias(alias)
+    return _aliased(inner, outer, scheme, realm) if outer is not None else _provider_status(inner, alias.base, scheme, realm)
 
 
-def _name(ask: Asking, provider: AuthnProvider) -> str:
+def _name(query: AccessQuery, provider: AuthnProvider) -> str:
     """What the provider is called: the word after AuthBasicProvider."""
     if getattr(provider, "name", ""):
         return str(provider.name)
-    server = ask.settings.configuration.main.records.get(AuthnCoreServer)
+    server = query.settings.configuration.main.records.get(AuthnCoreServerConfig)
     aliases = server.aliases if server is not None and isinstance(server.aliases, dict) else {}
-    known = {**ask.settings.configuration.modules.providers("authn"), **aliases}
-    return next((name for name, value in known.items() if value is provider), "ldap")
+    all_providers = {**query.settings.configuration.modules.providers("authn"), **aliases}
+    return next((name for name, value in all_providers.items() if value is provider), "ldap")
 
 
-def _named(ask: Asking, name: str, scheme: str, realm: str) -> Cases:
+def _provider_status(query: AccessQuery, name: str, scheme: str, realm: str) -> Outcomes:
     """The status of a provider as it is set up where *ask* stands."""
     if name == "socache":
-        return always(ask.space, AUTH_USER_NOT_FOUND)  # it knows what another provider has told it
-    area = _area(ask, name)
+        return constant(query.space, AUTH_USER_NOT_FOUND)  # it knows what another provider has told it
+    area = _area(query, name)
     if area is None:
-        return always(ask.space, AUTH_GENERAL_ERROR)
+        return constant(query.space, AUTH_GENERAL_ERROR)
     area += f" realm {realm}" if realm else ""
-    known, right = ask.holds(KnownUser(scheme, area)), ask.holds(RightPassword(scheme, area))
-    return chosen(ask.space, known, either(ask.space, right, AUTH_GRANTED, AUTH_DENIED), always(ask.space, AUTH_USER_NOT_FOUND))
+    known, right = query.variable(KnownUser(scheme, area)), query.variable(PasswordValid(scheme, area))
+    return choose_outcomes(query.space, known, if_else(query.space, right, AUTH_GRANTED, AUTH_DENIED), constant(query.space, AUTH_USER_NOT_FOUND))
 
 
-def _area(ask: Asking, name: str) -> str | None:
+def _area(query: AccessQuery, name: str) -> str | None:
     """Whom the provider knows, as text; None where it can't tell."""
     if name == "file":
-        file = ask.folder(AuthnFileSettings).file
-        return None if file is None or ask.unreadable(file.path) else f"file {file.path}"
+        file = query.dir_config(AuthnFileDirConfig).file
+        return None if file is None or query.unreadable(file.path) else f"file {file.path}"
     if name == "dbm":
-        settings = ask.folder(AuthnDbmSettings)
-        return None if not settings.path or ask.unreadable_dbm(settings.path, settings.kind) else f"dbm {settings.kind} {settings.path}"
-    return f"{name} {ask.lines(*_TOLD.get(name, ('authn', f'auth{name}')))}"
+        settings = query.dir_config(AuthnDbmDirConfig)
+        return None if not settings.path or query.unreadable_dbm(settings.path, settings.kind) else f"dbm {settings.kind} {settings.path}"
+    return f"{name} {query.lines(*_PROVIDER_DIRECTIVES.get(name, ('authn', f'auth{name}')))}"

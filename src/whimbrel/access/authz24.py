@@ -5,109 +5,109 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
-from whimbrel.access.asking import Asking
+from whimbrel.access.asking import AccessQuery
 from whimbrel.access.authentication import check_user, has_user
-from whimbrel.access.cases import Cases, always, either
+from whimbrel.access.cases import Outcomes, constant, if_else
 from whimbrel.access.decision import Function
-from whimbrel.access.lists import compat_refused
-from whimbrel.access.providers import CHECKS, joined, status_of
-from whimbrel.modules.allow_deny import AllowDenySettings
+from whimbrel.access.lists import is_refused_by_compat
+from whimbrel.access.providers import CHECKS, joined_status, status_of
+from whimbrel.modules.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL
 from whimbrel.modules.mod_authz_core.decide import _all, _any
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
+from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule
 from whimbrel.registry.phases import DECLINED, OK
 
 _ALL_METHODS: Final = -1
 _NEGATED: Final = {GRANTED: DENIED, DENIED: NEUTRAL, DENIED_NO_USER: NEUTRAL}
 
 
-def decided(ask: Asking) -> Cases:
+def decide(query: AccessQuery) -> Outcomes:
     """The answer to requests of one method: OK, 401, 403, 500."""
-    space = ask.space
-    compat = ask.plan.loaded("access_compat_module")
-    hosts = either(space, compat_refused(ask), 403, OK) if compat else always(space, OK)
-    user = before(ask).replaced(DECLINED, _with_user(ask))
-    if compat and ask.folder(AllowDenySettings).satisfy.get(ask.method, "") == "any":
-        return hosts.replaced(403, user)
-    return hosts.replaced(OK, user)
+    space = query.space
+    compat = query.plan.loaded("access_compat_module")
+    hosts = if_else(space, is_refused_by_compat(query), 403, OK) if compat else constant(space, OK)
+    user = access_checker_ex(query).replace(DECLINED, _with_user(query))
+    if compat and query.dir_config(AllowDenyDirConfig).satisfy.get(query.method, "") == "any":
+        return hosts.replace(403, user)
+    return hosts.replace(OK, user)
 
 
-def _with_user(ask: Asking) -> Cases:
+def _with_user(query: AccessQuery) -> Outcomes:
     """Authentication and what follows it."""
-    user = check_user(ask).mapped(lambda answer: 500 if answer == DECLINED else answer)
-    if not has_user(ask):
-        return user.replaced(OK, always(ask.space, 500))
-    return user.replaced(OK, after(ask))
+    user = check_user(query).map_values(lambda answer: 500 if answer == DECLINED else answer)
+    if not has_user(query):
+        return user.replace(OK, constant(query.space, 500))
+    return user.replace(OK, auth_checker(query))
 
 
-def before(ask: Asking) -> Cases:
+def access_checker_ex(query: AccessQuery) -> Outcomes:
     """The answer of the phase access_checker_ex: DECLINED where a user could change it."""
-    if not ask.plan.loaded("authz_core_module"):
-        return always(ask.space, DECLINED)
-    section = ask.folder(AuthzCoreSettings).section
+    if not query.plan.loaded("authz_core_module"):
+        return constant(query.space, DECLINED)
+    section = query.dir_config(AuthzCoreDirConfig).section
     if section is None:
-        return _no_directives(ask)
+        return _no_directives(query)
     answers = {GRANTED: OK, DENIED_NO_USER: DECLINED, GENERAL_ERROR: 500}
-    return status(ask, section, user=False).mapped(lambda value: answers.get(value, 403))
+    return rule_status(query, section, user=False).map_values(lambda value: answers.get(value, 403))
 
 
-def after(ask: Asking) -> Cases:
+def auth_checker(query: AccessQuery) -> Outcomes:
     """The answer of the phase auth_checker, once the user is known."""
-    if not ask.plan.loaded("authz_core_module"):
-        return always(ask.space, 500)
-    record = ask.folder(AuthzCoreSettings)
+    if not query.plan.loaded("authz_core_module"):
+        return constant(query.space, 500)
+    record = query.dir_config(AuthzCoreDirConfig)
     if record.section is None:
-        return _no_directives(ask)
-    refusal = 403 if ask.auth_type() is None or record.forbidden else 401
+        return _no_directives(query)
+    refusal = 403 if query.auth_type() is None or record.forbidden else 401
     answers = {GRANTED: OK, GENERAL_ERROR: 500, DENIED_NO_USER: 401}
-    return status(ask, record.section, user=True).mapped(lambda value: answers.get(value, refusal))
+    return rule_status(query, record.section, user=True).map_values(lambda value: answers.get(value, refusal))
 
 
-def _no_directives(ask: Asking) -> Cases:
-    return always(ask.space, OK if ask.auth_type() is None else 500)
+def _no_directives(query: AccessQuery) -> Outcomes:
+    return constant(query.space, OK if query.auth_type() is None else 500)
 
 
 # trees --------------------------------------------------------------------------------------------
-def status(ask: Asking, rule: Rule, *, user: bool, parent: str = "and") -> Cases:
+def rule_status(query: AccessQuery, rule: Rule, *, user: bool, parent: str = "and") -> Outcomes:
     """The authz_status of a rule; *parent* is the operator of the container around it, *user* says whether one is known."""
-    if rule.methods != _ALL_METHODS and not ask.concerns(rule.methods):
-        return always(ask.space, GRANTED if parent == "and" else NEUTRAL)
+    if rule.methods != _ALL_METHODS and not query.applies_to(rule.methods):
+        return constant(query.space, GRANTED if parent == "and" else NEUTRAL)
     if rule.provider is not None:
-        found = status_of(ask, rule.name, rule.args, user)
+        outcomes = status_of(query, rule.name, rule.args, user)
     else:
-        found = _container(ask, rule, user)
-    return found.mapped(lambda value: _NEGATED.get(value, value)) if rule.negate else found
+        outcomes = _container(query, rule, user)
+    return outcomes.map_values(lambda value: _NEGATED.get(value, value)) if rule.negate else outcomes
 
 
-def _container(ask: Asking, rule: Rule, user: bool) -> Cases:
+def _container(query: AccessQuery, rule: Rule, user: bool) -> Outcomes:
     """All or any of the rules, joined from the last to the first: the order that makes diagrams grow at their root."""
     join, final = (_all, DENIED) if rule.op == "and" else (_any, GRANTED)
-    result = always(ask.space, NEUTRAL)
-    for found in reversed(_statuses(ask, rule, user)):
+    result = constant(query.space, NEUTRAL)
+    for outcomes in reversed(_statuses(query, rule, user)):
         when: dict[int, Function] = {}
-        for value, function in found.when.items():
+        for value, function in outcomes.when.items():
             ends = value in (final, GENERAL_ERROR)  # what comes later is not asked any more
-            for later, reached in [(value, ask.space.true)] if ends else result.when.items():
+            for later, reached in [(value, query.space.true)] if ends else result.when.items():
                 then = later if later in (final, GENERAL_ERROR) else join(value, later)
-                when[then] = when.get(then, ask.space.false) | (function & reached)
-        result = Cases(ask.space, when)
+                when[then] = when.get(then, query.space.false) | (function & reached)
+        result = Outcomes(query.space, when)
     return result
 
 
-def _statuses(ask: Asking, rule: Rule, user: bool) -> list[Cases]:
+def _statuses(query: AccessQuery, rule: Rule, user: bool) -> list[Outcomes]:
     """The statuses of a container's rules; neighbours that only lengthen one list (Require ip, Require ip) are one rule where any will do."""
-    found = []
-    for key, group in groupby(rule.children, key=lambda child: _list_of(ask, child) if rule.op == "or" else None):
+    statuses = []
+    for key, group in groupby(rule.children, key=lambda child: _list_of(query, child) if rule.op == "or" else None):
         children = list(group)
         if key is None or len(children) == 1:
-            found += [status(ask, child, user=user, parent=rule.op) for child in children]
-        elif ask.concerns(key[1]):
-            found.append(joined(ask, key[0], [child.args for child in children], user))
-    return found
+            statuses += [rule_status(query, child, user=user, parent=rule.op) for child in children]
+        elif query.applies_to(key[1]):
+            statuses.append(joined_status(query, key[0], [child.args for child in children], user))
+    return statuses
 
 
-def _list_of(ask: Asking, rule: Rule) -> tuple[str, int] | None:
+def _list_of(query: AccessQuery, rule: Rule) -> tuple[str, int] | None:
     """Name and methods of a rule that names networks, hosts or users; None of any other."""
-    if rule.provider is None or rule.negate or rule.name not in CHECKS or rule.name in ask.settings.aliases["authzprovideralias"]:
+    if rule.provider is None or rule.negate or rule.name not in CHECKS or rule.name in query.settings.aliases["authzprovideralias"]:
         return None
     return (rule.name, rule.methods) if rule.name in ("ip", "user", "host") else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from whimbrel.access.decision import Function, Space
 
 
-class Cases:
+class Outcomes:
     """A partition: *when* maps values (answers of hooks, authz_status) to functions of which exactly one holds for any client."""
 
     __slots__ = ("space", "when")
@@ -20,43 +20,43 @@ class Cases:
         """When *value* is the result."""
         return self.when.get(value, self.space.false)
 
-    def replaced(self, value: int, other: Cases) -> Cases:
+    def replace(self, value: int, other: Outcomes) -> Outcomes:
         """*other* where the result would be *value*."""
         left = self.get(value)
         if left == self.space.false:
             return self
-        found = {known: function for known, function in self.when.items() if known != value}
+        outcomes = {known: function for known, function in self.when.items() if known != value}
         for known, function in other.when.items():
-            found[known] = found.get(known, self.space.false) | (left & function)
-        return Cases(self.space, found)
+            outcomes[known] = outcomes.get(known, self.space.false) | (left & function)
+        return Outcomes(self.space, outcomes)
 
-    def mapped(self, change: Callable[[int], int]) -> Cases:
+    def map_values(self, change: Callable[[int], int]) -> Outcomes:
         """Every value changed."""
-        found: dict[int, Function] = {}
+        outcomes: dict[int, Function] = {}
         for value, function in self.when.items():
-            found[change(value)] = found.get(change(value), self.space.false) | function
-        return Cases(self.space, found)
+            outcomes[change(value)] = outcomes.get(change(value), self.space.false) | function
+        return Outcomes(self.space, outcomes)
 
 
-def always(space: Space, value: int) -> Cases:
+def constant(space: Space, value: int) -> Outcomes:
     """One result for everybody."""
-    return Cases(space, {value: space.true})
+    return Outcomes(space, {value: space.true})
 
 
-def either(space: Space, test: Function, then: int, other: int) -> Cases:
+def if_else(space: Space, test: Function, then: int, other: int) -> Outcomes:
     """*then* where *test* holds, else *other*."""
-    return Cases(space, {then: test, other: ~test}) if then != other else always(space, then)
+    return Outcomes(space, {then: test, other: ~test}) if then != other else constant(space, then)
 
 
-def chosen(space: Space, test: Function, then: Cases, other: Cases) -> Cases:
+def choose_outcomes(space: Space, test: Function, then: Outcomes, other: Outcomes) -> Outcomes:
     """The cases of *then* where *test* holds, else those of *other*."""
     values = dict.fromkeys([*then.when, *other.when])
-    return Cases(space, {value: space.choose(test, then.get(value), other.get(value)) for value in values})
+    return Outcomes(space, {value: space.choose(test, then.get(value), other.get(value)) for value in values})
 
 
-def first(space: Space, hooks: Iterable[Cases], declined: int) -> Cases:
+def first(space: Space, hooks: Iterable[Outcomes], declined: int) -> Outcomes:
     """The result of the first hook that does not decline."""
-    result = always(space, declined)
+    result = constant(space, declined)
     for hook in hooks:
-        result = result.replaced(declined, hook)
+        result = result.replace(declined, hook)
     return result

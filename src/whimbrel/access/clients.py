@@ -15,12 +15,12 @@ from whimbrel.access.atoms import (
     EnvironmentSet,
     HostIn,
     KnownUser,
-    Member,
+    GroupMember,
     MethodIs,
     Opaque,
-    OwnAddress,
-    RightPassword,
-    Sends,
+    IsServerAddress,
+    PasswordValid,
+    HasCredentials,
     UserIn,
 )
 from whimbrel.config.load import deep_recursion
@@ -31,54 +31,54 @@ if TYPE_CHECKING:
     from whimbrel.access.decision import Space
 
 Signature = tuple[bool, ...]
-_USUAL_ADDRESSES: Final = ("192.0.2.1", "127.0.0.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "::1")
-_USUAL_METHODS: Final = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND", "FROB")
+_DEFAULT_ADDRESSES: Final = ("192.0.2.1", "127.0.0.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "::1")
+_DEFAULT_METHODS: Final = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND", "FROB")
 
 
 @dataclass(frozen=True)
-class Credentials:
+class ClientCredentials:
     """What the client says it is: *user* in *groups*; *right*: the password is that user's; *known*: there is such a user."""
 
     user: str
-    right: bool
+    is_password_valid: bool
     groups: tuple[str, ...] = ()
-    known: bool = True
+    is_known_user: bool = True
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""
-        return f"as {self.user}{groups}" + ("" if self.right else " with a wrong password" if self.known else ", whom nobody knows")
+        return f"as {self.user}{groups}" + ("" if self.is_password_valid else " with a wrong password" if self.is_known_user else ", whom nobody knows")
 
 
 @dataclass(frozen=True)
-class Client:
+class ExampleClient:
     """A client in concrete terms; *host* None: its name is not known; *also* are opaque questions, answered (text, holds)."""
 
     address: str
     method: str = "GET"
     host: str | None = None
-    credentials: Credentials | None = None
+    credentials: ClientCredentials | None = None
     environment: tuple[str, ...] = ()
-    own: bool = False
-    also: tuple[tuple[str, bool], ...] = ()
+    is_server_address: bool = False
+    opaque_answers: tuple[tuple[str, bool], ...] = ()
 
     def __str__(self) -> str:
         who = f"{self.method} from {self.address}"
         who += f" ({self.host})" if self.host else ""
-        who += ", an address of the server's own," if self.own else ""
+        who += ", an address of the server's own," if self.is_server_address else ""
         who += f" {self.credentials or 'without a password'}"
         who += f", with {', '.join(self.environment)} set" if self.environment else ""
-        return who + "".join(f", {text}: {'yes' if holds else 'no'}" for text, holds in self.also)
+        return who + "".join(f", {text}: {'yes' if holds else 'no'}" for text, holds in self.opaque_answers)
 
 
-def find(space: Space, *functions: Any) -> Client | None:
+def find_client(space: Space, *functions: Any) -> ExampleClient | None:
     """A client for whom all *functions* hold, as plain as can be; None where no possible client is among those that they describe."""
     if space.false in functions:
         return None
     with deep_recursion():
-        return _found(space, reduce(and_, functions))
+        return _find_client(space, reduce(and_, functions))
 
 
-def _found(space: Space, function: Any) -> Client | None:
+def _find_client(space: Space, function: Any) -> ExampleClient | None:
     if function == space.false:
         return None
     atoms = space.atoms(function)
@@ -133,33 +133,33 @@ def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
     """A right password is a known user's, and whoever is asked about as a user has sent credentials."""
     result = space.true
     for atom in atoms:
-        if isinstance(atom, RightPassword):
+        if isinstance(atom, PasswordValid):
             known = KnownUser(atom.scheme, atom.area)
             result = result & (~space.variable(atom) | space.variable(known)) if known in atoms else result
-        if isinstance(atom, RightPassword | KnownUser) and Sends(atom.scheme) in atoms:
-            result = result & (~space.variable(atom) | space.variable(Sends(atom.scheme)))
-        if isinstance(atom, UserIn | Member):
-            schemes = [space.variable(a) for a in atoms if isinstance(a, Sends)]
+        if isinstance(atom, PasswordValid | KnownUser) and HasCredentials(atom.scheme) in atoms:
+            result = result & (~space.variable(atom) | space.variable(HasCredentials(atom.scheme)))
+        if isinstance(atom, UserIn | GroupMember):
+            schemes = [space.variable(a) for a in atoms if isinstance(a, HasCredentials)]
             result = result & (~space.variable(atom) | space.any_of(schemes)) if schemes else result
     return result
 
 
 def addresses(sets: Sequence[AddressSet]) -> dict[Signature, str]:
     """For each combination of *sets* that an address can lie in, such an address; with holes in masks not all combinations are found."""
-    found: dict[Signature, str] = {}
-    for address in _USUAL_ADDRESSES:
+    address_of: dict[Signature, str] = {}
+    for address in _DEFAULT_ADDRESSES:
         parsed = ipaddress.ip_address(address)
-        found.setdefault(_signature(sets, parsed.version == 6, int(parsed)), address)
+        address_of.setdefault(_signature(sets, parsed.version == 6, int(parsed)), address)
     for v6 in (False, True):
         bounds = {0} | {bound for s in sets for kind, low, high in s.ranges if kind is v6 for bound in (low, high + 1)}
-        bounds |= {near for s in sets for network in s.holes if network.v6 is v6 for near in _near(network)}
+        bounds |= {boundary for s in sets for network in s.holes if network.v6 is v6 for boundary in _boundary_addresses(network)}
         for number in sorted(bounds):
             if not number >> (128 if v6 else 32) and not (v6 and number >> 32 == 0xFFFF):
-                found.setdefault(_signature(sets, v6, number), str(ipaddress.IPv6Address(number) if v6 else ipaddress.IPv4Address(number)))
-    return found
+                address_of.setdefault(_signature(sets, v6, number), str(ipaddress.IPv6Address(number) if v6 else ipaddress.IPv4Address(number)))
+    return address_of
 
 
-def _near(network: Network) -> set[int]:
+def _boundary_addresses(network: Network) -> set[int]:
     """Some addresses in the network, and some that miss it by one bit."""
     last = network.value | ~network.mask & 0xFFFFFFFF
     return {network.value, last} | {number ^ 1 << bit for bit in range(32) if network.mask >> bit & 1 for number in (network.value, last)}
@@ -169,52 +169,52 @@ def _signature(sets: Sequence[AddressSet], v6: bool, number: int) -> Signature:
     return tuple(_inside(s, v6, number) for s in sets)
 
 
-def _inside(found: AddressSet, v6: bool, number: int) -> bool:
-    at = bisect_right(found.ranges, (v6, number, 1 << 129)) - 1
-    if at >= 0 and found.ranges[at][0] is v6 and number <= found.ranges[at][2]:
+def _inside(address_set: AddressSet, v6: bool, number: int) -> bool:
+    at = bisect_right(address_set.ranges, (v6, number, 1 << 129)) - 1
+    if at >= 0 and address_set.ranges[at][0] is v6 and number <= address_set.ranges[at][2]:
         return True
-    return any(network.v6 is v6 and number & network.mask == network.value for network in found.holes)
+    return any(network.v6 is v6 and number & network.mask == network.value for network in address_set.holes)
 
 
 def hosts(names: Sequence[HostIn]) -> dict[Signature, str | None]:
     """For each combination of *names* that a client's name can match, such a name."""
-    found: dict[Signature, str | None] = {(False,) * len(names): None}
+    host_of: dict[Signature, str | None] = {(False,) * len(names): None}
     domains = sorted({domain for name in names for domain in name.domains})
-    label = _fresh("client", {label for domain in domains for label in domain.split(".")})
+    label = _unused_name("client", {label for domain in domains for label in domain.split(".")})
     for domain in domains:
         bare = domain.removeprefix(".")
         for candidate in (bare, f"{label}.{bare}"):
-            found.setdefault(tuple(other.holds(candidate) for other in names), candidate)
-    return found
+            host_of.setdefault(tuple(other.holds(candidate) for other in names), candidate)
+    return host_of
 
 
 def users(sets: Sequence[UserIn]) -> dict[Signature, str]:
     """For each combination of *sets* that a user can be in, such a user."""
-    names = sorted({name for found in sets for name in found.names})
-    found: dict[Signature, str] = {}
-    for name in (_fresh("somebody", set(names)), *names):
-        found.setdefault(tuple(name in one.names for one in sets), name)
-    return found
+    names = sorted({name for user_of in sets for name in user_of.names})
+    user_of: dict[Signature, str] = {}
+    for name in (_unused_name("somebody", set(names)), *names):
+        user_of.setdefault(tuple(name in user_set.names for user_set in sets), name)
+    return user_of
 
 
-def _fresh(word: str, taken: set[str]) -> str:
+def _unused_name(word: str, taken: set[str]) -> str:
     """*word*, with a number where it is taken."""
     return next(name for n in range(len(taken) + 1) if (name := f"{word}{n or ''}") not in taken)
 
 
 # a concrete client --------------------------------------------------------------------------------
-def _client(values: dict[Atom, bool]) -> Client:
+def _client(values: dict[Atom, bool]) -> ExampleClient:
     true = [atom for atom, holds in values.items() if holds]
     names = [a for a in values if isinstance(a, HostIn)]
     address, open_sets = _address(values)
-    return Client(
+    return ExampleClient(
         address=address,
         method=_method(values),
         host=hosts(names)[tuple(values[a] for a in names)],
-        credentials=_given(true, values),
+        credentials=_credentials_of(true, values),
         environment=tuple(a.name for a in true if isinstance(a, EnvironmentSet)),
-        own=any(isinstance(a, OwnAddress) for a in true),
-        also=tuple((a.text, holds) for a, holds in values.items() if isinstance(a, Opaque)) + open_sets,
+        is_server_address=any(isinstance(a, IsServerAddress) for a in true),
+        opaque_answers=tuple((a.text, holds) for a, holds in values.items() if isinstance(a, Opaque)) + open_sets,
     )
 
 
@@ -230,25 +230,25 @@ def _address(values: dict[Atom, bool]) -> tuple[str, tuple[tuple[str, bool], ...
 
 
 def _method(values: dict[Atom, bool]) -> str:
-    asked = {a.name: holds for a, holds in values.items() if isinstance(a, MethodIs)}
-    chosen = next((name for name, holds in asked.items() if holds), None)
-    return chosen or next(name for name in _USUAL_METHODS if name not in asked)
+    method_values = {a.name: holds for a, holds in values.items() if isinstance(a, MethodIs)}
+    chosen = next((name for name, holds in method_values.items() if holds), None)
+    return chosen or next(name for name in _DEFAULT_METHODS if name not in method_values)
 
 
-def _given(true: list[Atom], values: dict[Atom, bool]) -> Credentials | None:
-    concerned = (Sends, KnownUser, RightPassword, UserIn, Member)
+def _credentials_of(true: list[Atom], values: dict[Atom, bool]) -> ClientCredentials | None:
+    concerned = (HasCredentials, KnownUser, PasswordValid, UserIn, GroupMember)
     if not any(isinstance(a, concerned) for a in true):
         return None
     sets = [a for a in values if isinstance(a, UserIn)]
-    return Credentials(
+    return ClientCredentials(
         user=users(sets)[tuple(values[a] for a in sets)],
-        right=_any_or_unasked(values, RightPassword) and _any_or_unasked(values, KnownUser),
-        groups=tuple(a.group for a in true if isinstance(a, Member)),
-        known=_any_or_unasked(values, KnownUser),
+        is_password_valid=_holds_or_absent(values, PasswordValid) and _holds_or_absent(values, KnownUser),
+        groups=tuple(a.group for a in true if isinstance(a, GroupMember)),
+        is_known_user=_holds_or_absent(values, KnownUser),
     )
 
 
-def _any_or_unasked(values: dict[Atom, bool], kind: type[Any]) -> bool:
+def _holds_or_absent(values: dict[Atom, bool], kind: type[Any]) -> bool:
     """Whether an atom of *kind* holds, or none is asked for."""
-    asked = [holds for atom, holds in values.items() if isinstance(atom, kind)]
-    return any(asked) or not asked
+    truth_values = [holds for atom, holds in values.items() if isinstance(atom, kind)]
+    return any(truth_values) or not truth_values

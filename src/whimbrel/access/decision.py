@@ -8,15 +8,15 @@ from typing import Any
 
 from whimbrel.access import clients
 from whimbrel.access.atoms import Atom
-from whimbrel.access.clients import Client
-from whimbrel.access.diagram import Diagram
+from whimbrel.access.clients import ExampleClient
+from whimbrel.access.diagram import Bdd
 from whimbrel.records import dataclass
 
 Function = Any
 """A node of a diagram: combines by ``&``, ``|``, ``~``."""
 
 
-class Verdict(IntEnum):
+class AccessVerdict(IntEnum):
     """What access control answers; the value is the HTTP status (200: the request may go on)."""
 
     GRANTED = 200
@@ -36,7 +36,7 @@ class Space:
     """
 
     def __init__(self) -> None:
-        self.diagram = Diagram()
+        self.diagram = Bdd()
         self.true: Function = self.diagram.true
         self.false: Function = self.diagram.false
         self._atoms: dict[str, Atom] = {}
@@ -44,13 +44,13 @@ class Space:
 
     def variable(self, atom: Atom) -> Function:
         """The variable of *atom*."""
-        found = self._variables.get(atom)
-        if found is None:
+        function = self._variables.get(atom)
+        if function is None:
             name = f"a{len(self._atoms)}"
             self.diagram.declare(name)
             self._atoms[name] = atom
-            found = self._variables[atom] = self.diagram.var(name)
-        return found
+            function = self._variables[atom] = self.diagram.var(name)
+        return function
 
     def choose(self, test: Function, then: Function, other: Function) -> Function:
         """*then* where *test* holds, else *other*."""
@@ -77,49 +77,49 @@ class Space:
 class Counterexample:
     """A client that two decisions treat differently; *names* are those of the decisions (2.2, 2.4)."""
 
-    client: Client
-    before: Verdict
-    after: Verdict
+    client: ExampleClient
+    before: AccessVerdict
+    after: AccessVerdict
     names: tuple[str, str] = ("before", "after")
 
     def __str__(self) -> str:
         return f"{self.client}: {self.names[0]} answers {self.before.value}, {self.names[1]} answers {self.after.value}"
 
 
-def _weight(pair: tuple[Verdict, Verdict]) -> tuple[bool, bool]:
-    return pair[1] is not Verdict.GRANTED, pair[0] is not Verdict.GRANTED
+def _weight(pair: tuple[AccessVerdict, AccessVerdict]) -> tuple[bool, bool]:
+    return pair[1] is not AccessVerdict.GRANTED, pair[0] is not AccessVerdict.GRANTED
 
 
-class Decision:
+class AccessDecision:
     """For each verdict the function that says when it is given: total and disjoint.  *name* is what messages call it."""
 
     __slots__ = ("name", "space", "when")
 
-    def __init__(self, space: Space, when: Mapping[Verdict, Function], name: str = "") -> None:
+    def __init__(self, space: Space, when: Mapping[AccessVerdict, Function], name: str = "") -> None:
         self.space, self.name = space, name
-        self.when: dict[Verdict, Function] = {verdict: when.get(verdict, space.false) for verdict in Verdict}
+        self.when: dict[AccessVerdict, Function] = {verdict: when.get(verdict, space.false) for verdict in AccessVerdict}
 
-    def same(self, other: Decision) -> bool:
+    def is_equivalent(self, other: AccessDecision) -> bool:
         """Whether no possible client gets another verdict."""
         return self.difference(other) is None
 
-    def difference(self, other: Decision) -> Counterexample | None:
+    def difference(self, other: AccessDecision) -> Counterexample | None:
         """A possible client that gets another verdict from *other*, None where there is none; one that only *other* lets in is looked for first."""
         return next(self.differences(other), None)
 
-    def differences(self, other: Decision) -> Iterator[Counterexample]:
+    def differences(self, other: AccessDecision) -> Iterator[Counterexample]:
         """One possible client for each pair of verdicts that some client gets; those whom only *other* lets in first, then those it keeps out."""
         if self.when == other.when:
             return
-        for mine, its in sorted(((a, b) for a in Verdict for b in Verdict if a is not b), key=_weight):
-            client = clients.find(self.space, self.when[mine], other.when[its])
+        for mine, its in sorted(((a, b) for a in AccessVerdict for b in AccessVerdict if a is not b), key=_weight):
+            client = clients.find_client(self.space, self.when[mine], other.when[its])
             if client is not None:
                 yield Counterexample(client, mine, its, (self.name or "before", other.name or "after"))
 
-    def verdict(self, holds: Callable[[Atom], bool]) -> Verdict:
+    def verdict(self, value_of: Callable[[Atom], bool]) -> AccessVerdict:
         """The verdict on the client for whom *holds* answers; only atoms that matter are asked for."""
         for verdict, function in self.when.items():
-            if self.space.fixed(function, {atom: holds(atom) for atom in self.space.atoms(function)}) == self.space.true:
+            if self.space.fixed(function, {atom: value_of(atom) for atom in self.space.atoms(function)}) == self.space.true:
                 return verdict
         raise AssertionError("a decision that isn't total")
 

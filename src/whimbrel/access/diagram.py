@@ -10,7 +10,7 @@ class _Manager(bdd.BDD):  # type: ignore[misc, unused-ignore]
         """The original complains of nodes that are collected after it."""
 
 
-class Diagram(autoref.BDD):
+class Bdd(autoref.BDD):
     """A manager of diagrams that keeps its variables in the order in which they were declared."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ SERVER: Final = "server"
 
 
 @dataclass(frozen=True, slots=True)
-class Harmless:
+class IgnorableDirective:
     """One line: *names* in lower case, *args* compiled or None, *unless* base names of module files (``mod_proxy``)."""
 
     names: tuple[str, ...]
@@ -30,25 +30,25 @@ class Harmless:
     reason: str
 
 
-def reason(source: str, name: str, args: str, built: Collection[str] = (), *, in_htaccess: bool = False) -> str:
+def ignorable_reason(source: str, name: str, args: str, implemented: Collection[str] = (), *, in_htaccess: bool = False) -> str:
     """Why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be left out; "" when it can't.
 
     *built* are the base names of the module files that have behaviour.
     """
     low = name.lower()
-    for line in table().get(source, ()):
+    for line in ignorable_table().get(source, ()):
         if any(fnmatchcase(low, pattern) for pattern in line.names) and (line.args is None or line.args.fullmatch(args.strip())):
-            return "" if any(name in built or (name == SERVER and not in_htaccess) for name in line.unless) else line.reason
+            return "" if any(name in implemented or (name == SERVER and not in_htaccess) for name in line.unless) else line.reason
     return ""
 
 
 @cache
-def table() -> dict[str, tuple[Harmless, ...]]:
+def ignorable_table() -> dict[str, tuple[IgnorableDirective, ...]]:
     """The lines by source file."""
-    found: dict[str, tuple[Harmless, ...]] = {}
+    ignorable: dict[str, tuple[IgnorableDirective, ...]] = {}
     with open(os.path.join(os.path.dirname(__file__), "harmless.tsv"), encoding="utf-8") as file:
         for text in file.read().split("\n")[1:-1]:
             source, names, args, unless, why = text.split("\t")
-            line = Harmless(tuple(names.lower().split()), re.compile(args, re.IGNORECASE) if args else None, frozenset(unless.split()), why)
-            found[source] = (*found.get(source, ()), line)
-    return found
+            line = IgnorableDirective(tuple(names.lower().split()), re.compile(args, re.IGNORECASE) if args else None, frozenset(unless.split()), why)
+            ignorable[source] = (*ignorable.get(source, ()), line)
+    return ignorable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whimbrel.catalogue.load import WHERE, Catalogue, Row
+from whimbrel.catalogue.load import WHERE, Catalogue, DirectiveEntry
 
 CLASSES = (("AuthConfig", "OR_AUTHCFG"), ("Options", "OR_OPTIONS"), ("FileInfo", "OR_FILEINFO"), ("Indexes", "OR_INDEXES"), ("Limit", "OR_LIMIT"))
 SECTIONS = {"2.2": "<Directory>, <Files> or <Location>", "2.4": "<Directory>, <Files>, <Location>, or <If>"}
@@ -12,17 +12,17 @@ SECTIONS = {"2.2": "<Directory>, <Files> or <Location>", "2.4": "<Directory>, <F
 
 def listing(catalogue: Catalogue, sources: Iterable[str]) -> str:
     """What -L prints for the modules with these source files, in their order of loading; ends in a line end."""
-    folders = {module.source: module.folders for module in catalogue.modules}
-    return "".join(entry(row, catalogue.version, folders.get(source, True)) for source in sources for row in catalogue.module_rows(source))
+    has_dir_config = {module.source: module.has_dir_config for module in catalogue.modules}
+    return "".join(directive_text(row, catalogue.version, has_dir_config.get(source, True)) for source in sources for row in catalogue.module_rows(source))
 
 
-def entry(row: Row, version: str, folders: bool = True) -> str:
+def directive_text(row: DirectiveEntry, version: str, has_dir_config: bool = True) -> str:
     """The lines of one directive; *folders* is whether its module keeps per-directory settings."""
     text = f"\t{row.help}\n" if row.help else ""
-    return f"{row.name} ({row.source})\n{text}\tAllowed in *.conf {contexts(row.where, version, folders)}\n"
+    return f"{row.name} ({row.source})\n{text}\tAllowed in *.conf {contexts(row.where, version, has_dir_config)}\n"
 
 
-def contexts(where: int, version: str, folders: bool = True) -> str:
+def contexts(where: int, version: str, has_dir_config: bool = True) -> str:
     """Where a directive with these bits may stand, in -L's words (one or two lines)."""
     main, inside = where & WHERE["RSRC_CONF"], where & (WHERE["OR_ALL"] | WHERE["ACCESS_CONF"])
     # The main server admits the classes Options, FileInfo and Indexes whether or not RSRC_CONF is set.
@@ -30,7 +30,7 @@ def contexts(where: int, version: str, folders: bool = True) -> str:
         text = "anywhere"
     else:
         text = f"only {'outside' if main else 'inside'} {SECTIONS[version]}"
-    return text + (" [no per-dir config]" if inside and not folders else "") + _htaccess(where)
+    return text + (" [no per-dir config]" if inside and not has_dir_config else "") + _htaccess(where)
 
 
 def _htaccess(where: int) -> str:

@@ -23,7 +23,7 @@ WHERE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DirectiveEntry:
     """One directive of one module.
 
     *name* is spelled as in httpd's table (messages echo it), containers begin with ``<``.  *source* is the module as -L names it.  *args* is the
@@ -37,13 +37,13 @@ class Row:
     source: str
     args: str
     where: int
-    outside: tuple[str, ...]
+    forbidden_in: tuple[str, ...]
     default: str
     help: str
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleRow:
+class ModuleEntry:
     """One module of one version.
 
     *identifier* is what LoadModule names (``authz_core_module``), *file* the base name of its file without ``.so`` (``mod_authz_core``),
@@ -58,8 +58,8 @@ class ModuleRow:
     file: str
     source: str
     kind: str
-    static: bool
-    folders: bool
+    is_static: bool
+    has_dir_config: bool
     needs: str
     symbol: str
 
@@ -70,39 +70,39 @@ class Catalogue:
     def __init__(self, version: str) -> None:
         self.version = version
 
-    def find(self, name: str) -> tuple[Row, ...]:
+    def find(self, name: str) -> tuple[DirectiveEntry, ...]:
         """The rows of the directive *name* in any case (containers with ``<``), one for each module that has it; () when none has."""
-        return tuple(map(_row, self._by_name.get(name.lower(), ())))
+        return tuple(map(_directive_entry, self._by_name.get(name.lower(), ())))
 
-    def module_rows(self, source: str, without: AbstractSet[str] = frozenset()) -> tuple[Row, ...]:
+    def module_rows(self, source: str, without: AbstractSet[str] = frozenset()) -> tuple[DirectiveEntry, ...]:
         """The rows of the module whose source file is *source*, in table order; () for an unknown module or one without directives.
 
         Directives whose names, in lower case, are in *without* are left out.
         """
         lines = self._by_source.get(source, ())
-        return tuple([_row(line) for line in lines if not without or line[:line.index("\t")].lower() not in without])
+        return tuple([_directive_entry(line) for line in lines if not without or line[:line.index("\t")].lower() not in without])
 
-    def module(self, identifier: str) -> ModuleRow | None:
+    def module(self, identifier: str) -> ModuleEntry | None:
         """The module that LoadModule calls *identifier*."""
-        return _found(self._module_lines.get(identifier))
+        return _entry_or_none(self._module_lines.get(identifier))
 
-    def module_of_file(self, file: str) -> ModuleRow | None:
+    def module_of_file(self, file: str) -> ModuleEntry | None:
         """The module in the file with the base name *file* (no folder, no ``.so``)."""
-        return _found(self._module_files.get(file))
+        return _entry_or_none(self._module_files.get(file))
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[DirectiveEntry]:
         """Every row in the order of the modules."""
-        return map(_row, self._lines)
+        return map(_directive_entry, self._lines)
 
     @cached_property
-    def modules(self) -> tuple[ModuleRow, ...]:
+    def modules(self) -> tuple[ModuleEntry, ...]:
         """Every module: the compiled-in ones in the order of -l, then the others by file name."""
-        return tuple(map(_module, self._module_lines.values()))
+        return tuple(map(_module_entry, self._module_lines.values()))
 
     @cached_property
-    def static_modules(self) -> tuple[ModuleRow, ...]:
+    def static_modules(self) -> tuple[ModuleEntry, ...]:
         """The compiled-in ones of these."""
-        return tuple(_module(line) for line in self._module_lines.values() if "\tstatic\t" in line)
+        return tuple(_module_entry(line) for line in self._module_lines.values() if "\tstatic\t" in line)
 
     @cached_property
     def _module_lines(self) -> dict[str, str]:
@@ -120,17 +120,17 @@ class Catalogue:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        by_name: dict[str, list[str]] = {}
         for line in self._lines:
-            found.setdefault(line[:line.index("\t")].lower(), []).append(line)
-        return found
+            by_name.setdefault(line[:line.index("\t")].lower(), []).append(line)
+        return by_name
 
     @cached_property
     def _by_source(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        by_source: dict[str, list[str]] = {}
         for line in self._lines:
-            found.setdefault(line.split("\t", 2)[1], []).append(line)
-        return found
+            by_source.setdefault(line.split("\t", 2)[1], []).append(line)
+        return by_source
 
 
 @cache
@@ -147,9 +147,9 @@ def _lines(name: str) -> list[str]:
         return file.read().split("\n")[1:-1]
 
 
-def _row(line: str) -> Row:
-    name, source, args, where, outside, default, text = line.split("\t")
-    return Row(name, source, args, sum(map(WHERE.__getitem__, where.split("|"))), tuple(outside.split("|")) if outside else (), default, _plain(text))
+def _directive_entry(line: str) -> DirectiveEntry:
+    name, source, args, where, forbidden_in, default, text = line.split("\t")
+    return DirectiveEntry(name, source, args, sum(map(WHERE.__getitem__, where.split("|"))), tuple(forbidden_in.split("|")) if forbidden_in else (), default, _plain(text))
 
 
 def _plain(text: str) -> str:
@@ -159,10 +159,10 @@ def _plain(text: str) -> str:
     return "\\".join(part.replace("\\n", "\n").replace("\\t", "\t") for part in text.split("\\\\"))
 
 
-def _found(line: str | None) -> ModuleRow | None:
-    return None if line is None else _module(line)
+def _entry_or_none(line: str | None) -> ModuleEntry | None:
+    return None if line is None else _module_entry(line)
 
 
-def _module(line: str) -> ModuleRow:
-    version, identifier, file, source, kind, linkage, folders, needs, symbol = line.split("\t")
-    return ModuleRow(version, identifier, file, source, kind, linkage == "static", bool(folders), needs, symbol)
+def _module_entry(line: str) -> ModuleEntry:
+    version, identifier, file, source, kind, linkage, has_dir_config, needs, symbol = line.split("\t")
+    return ModuleEntry(version, identifier, file, source, kind, linkage == "static", bool(has_dir_config), needs, symbol)

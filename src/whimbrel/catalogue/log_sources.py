@@ -10,7 +10,7 @@ import os.path
 import re
 from functools import cache
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
 
 def source_of(module: str, code: str, text: str) -> str:
@@ -35,5 +35,5 @@ def table() -> tuple[dict[str, str], dict[str, list[tuple[re.Pattern[str], str]]
             if key.startswith("AH") and key[2:].isdigit():
                 codes[key] = source
             else:
-                texts.setdefault(module, []).append((pattern(key), source))
+                texts.setdefault(module, []).append((compile(key), source))
     return codes, texts

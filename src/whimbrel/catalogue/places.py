@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from whimbrel.catalogue.load import Row
+from whimbrel.catalogue.load import DirectiveEntry
 from whimbrel.records import dataclass
 
 FAMILIES = {
@@ -18,11 +18,11 @@ FAMILIES = {
     "PROXY": ("<proxy", "<proxymatch"),
 }
 DIR_CONTEXT = frozenset({"LIMIT", "DIRECTORY", "LOCATION", "FILES", "PROXY"})
-WHOLE = {"GLOBAL_ONLY": DIR_CONTEXT | {"VIRTUALHOST"}, "DIR_CONTEXT": DIR_CONTEXT}
+CONTEXT_GROUPS = {"GLOBAL_ONLY": DIR_CONTEXT | {"VIRTUALHOST"}, "DIR_CONTEXT": DIR_CONTEXT}
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class DirectiveContext:
     """Where one directive stands.
 
     *sections* are the names of the containers around it (``<Directory``, echoed as they are), innermost first, .htaccess
@@ -31,43 +31,43 @@ class Spot:
     """
 
     sections: Sequence[str] = ()
-    limited: bool = False
-    folder: bool = False
-    virtual: bool = False
-    htaccess: bool = False
+    in_limit: bool = False
+    is_per_directory: bool = False
+    in_virtual_host: bool = False
+    in_htaccess: bool = False
 
 
-def refusal(row: Row, spot: Spot, version: str) -> str | None:
+def refusal(row: DirectiveEntry, context: DirectiveContext, version: str) -> str | None:
     """The message of *row*'s function about standing at *spot*, or None where it may."""
-    outside = frozenset().union(*(WHOLE.get(word, {word}) for word in row.outside))
-    return told(row.name, misplaced(outside, spot, version)) or None
+    forbidden = frozenset().union(*(CONTEXT_GROUPS.get(word, {word}) for word in row.forbidden_in))
+    return message(row.name, violated(forbidden, context, version)) or None
 
 
-def told(name: str, place: str) -> str:
+def message(name: str, context_name: str) -> str:
     """The message about *place* (``directory context``), "" for none."""
-    return f"{name}{'>' if name.startswith('<') else ''} cannot occur within {place}" if place else ""
+    return f"{name}{'>' if name.startswith('<') else ''} cannot occur within {context_name}" if context_name else ""
 
 
-def misplaced(outside: AbstractSet[str], spot: Spot, version: str) -> str:
+def violated(forbidden: AbstractSet[str], context: DirectiveContext, version: str) -> str:
     """The place around *spot* that is among *outside*, as httpd calls it; "" where none is.  The tests come in httpd's order."""
-    new = version == "2.4"
-    if spot.virtual and "VIRTUALHOST" in outside:
+    is_24 = version == "2.4"
+    if context.in_virtual_host and "VIRTUALHOST" in forbidden:
         return "<VirtualHost> section"
     # 2.4 names <Limit> for whoever minds any section at all.
-    if spot.limited and (outside & DIR_CONTEXT if new else "LIMIT" in outside):
-        return "<Limit> or <LimitExcept> section" if new else "<Limit> section"
-    if spot.htaccess and "HTACCESS" in outside:
+    if context.in_limit and (forbidden & DIR_CONTEXT if is_24 else "LIMIT" in forbidden):
+        return "<Limit> or <LimitExcept> section" if is_24 else "<Limit> section"
+    if context.in_htaccess and "HTACCESS" in forbidden:
         return "htaccess files"
-    if spot.folder and outside >= (DIR_CONTEXT if new else {"DIRECTORY", "LOCATION", "FILES"}):
+    if context.is_per_directory and forbidden >= (DIR_CONTEXT if is_24 else {"DIRECTORY", "LOCATION", "FILES"}):
         return "directory context"
-    return _section(outside, spot)
+    return _section(forbidden, context)
 
 
-def _section(outside: AbstractSet[str], spot: Spot) -> str:
+def _section(forbidden: AbstractSet[str], context: DirectiveContext) -> str:
     """The nearest section of a family that is minded, families in httpd's order."""
     for family, names in FAMILIES.items():
-        if family in outside:
-            for section in spot.sections:
+        if family in forbidden:
+            for section in context.sections:
                 if section.lower() in names:
                     return f"{section}> section"
     return ""

@@ -10,7 +10,7 @@ DUMPS = (("DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"), ("DUM
 LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug", *(f"trace{n}" for n in range(1, 9)))
 
 
-class WrongUse(Exception):
+class UsageError(Exception):
     """The command line can't be understood; *message* "" means that only the usage text is shown."""
 
     def __init__(self, message: str = "") -> None:
@@ -31,42 +31,42 @@ class Arguments:
         self.defines: list[str] = []
         self.before: list[str] = []
         self.after: list[str] = []
-        self.check_only = self.single = False
+        self.check_only = self.is_single_process = False
         self.check_roots = True
         self.json = False
-        self.shown = [program]
+        self.log_words = [program]
 
     @property
     def foreground(self) -> bool:
         """Whether the server stays in front."""
-        return self.single or bool({"FOREGROUND", "NO_DETACH", "ONE_PROCESS", "DEBUG"} & set(self.defines))
+        return self.is_single_process or bool({"FOREGROUND", "NO_DETACH", "ONE_PROCESS", "DEBUG"} & set(self.defines))
 
     def take(self, letter: str, value: str) -> None:
         """Note one option; raises WrongUse."""
         if letter in "vVlL":
             self.show = letter
         elif letter in "h?":
-            raise WrongUse
+            raise UsageError
         elif letter in _LISTS:
             getattr(self, _LISTS[letter]).append(value)
         elif letter == "k":
             if value not in SIGNALS:
-                raise WrongUse("illegal option -- k")
+                raise UsageError("illegal option -- k")
             self.signal = value
         elif letter == "e":
             if value.lower() not in LEVELS:
-                raise WrongUse
+                raise UsageError
             self.level = value.lower()
         elif letter in _TEXTS:
             setattr(self, _TEXTS[letter], value)
         else:
             self._take_flag(letter)
         if letter != "k":
-            self.shown.append(f"-{letter} {value}" if value else f"-{letter}")
+            self.log_words.append(f"-{letter} {value}" if value else f"-{letter}")
 
     def _take_flag(self, letter: str) -> None:
         if letter == "X":
-            self.single = True
+            self.is_single_process = True
             self.defines.append("DEBUG")
         elif letter == "T":
             self.check_roots = False
@@ -81,58 +81,58 @@ _TEXTS = {"d": "root", "f": "file", "E": "error_file"}
 
 def parse(program: str, words: list[str]) -> Arguments:
     """The arguments behind the program's name; raises WrongUse.  -v, -V, -l and -L end the reading, as in httpd."""
-    out = Arguments(program)
+    arguments = Arguments(program)
     at = 0
     while at < len(words):
         word = words[at]
         at += 1
         if word == JSON:
-            out.json = True
+            arguments.json = True
             continue
         if word in LONG or word.partition("=")[0] in LONG:
             name, equals, value = word.partition("=")
             if not equals:
                 if at >= len(words):
-                    raise WrongUse(f"option requires an argument -- {name[2:]}")
+                    raise UsageError(f"option requires an argument -- {name[2:]}")
                 value, at = words[at], at + 1
-            _take_long(out, name, value)
+            _take_long(arguments, name, value)
             continue
         if word in ("-", "--") or not word.startswith("-"):
-            raise WrongUse
-        at = _take_letters(out, word[1:], words, at)
-        if out.show:
-            out.json = out.json or JSON in words[at:]
-            return out
-    out.check_only = out.check_only or any(name in DUMPS[out.dialect == "2.2"] for name in out.defines)
-    return out
+            raise UsageError
+        at = _take_letters(arguments, word[1:], words, at)
+        if arguments.show:
+            arguments.json = arguments.json or JSON in words[at:]
+            return arguments
+    arguments.check_only = arguments.check_only or any(name in DUMPS[arguments.dialect == "2.2"] for name in arguments.defines)
+    return arguments
 
 
-def _take_long(out: Arguments, name: str, value: str) -> None:
+def _take_long(arguments: Arguments, name: str, value: str) -> None:
     if name == "--envvars":
-        out.envvars = value
+        arguments.envvars = value
     elif value not in ("2.2", "2.4", "guide"):
-        raise WrongUse("the dialect must be 2.2, 2.4 or guide")
+        raise UsageError("the dialect must be 2.2, 2.4 or guide")
     else:
-        out.dialect = value
-        out.shown[0] = f"{out.program} --dialect {value}"
+        arguments.dialect = value
+        arguments.log_words[0] = f"{arguments.program} --dialect {value}"
 
 
-def _take_letters(out: Arguments, letters: str, words: list[str], at: int) -> int:
+def _take_letters(arguments: Arguments, letters: str, words: list[str], at: int) -> int:
     """One word of letters; the place of the next word."""
     while letters:
         letter, letters = letters[0], letters[1:]
-        place = LETTERS.find(letter)
-        if place < 0 or letter == ":":
-            raise WrongUse(f"illegal option -- {letter}")
+        index = LETTERS.find(letter)
+        if index < 0 or letter == ":":
+            raise UsageError(f"illegal option -- {letter}")
         value = ""
-        if LETTERS[place + 1 : place + 2] == ":":
+        if LETTERS[index + 1 : index + 2] == ":":
             if letters:
                 value, letters = letters, ""
             elif at < len(words):
                 value, at = words[at], at + 1
             else:
-                raise WrongUse(f"option requires an argument -- {letter}")
-        out.take(letter, value)
-        if out.show:
+                raise UsageError(f"option requires an argument -- {letter}")
+        arguments.take(letter, value)
+        if arguments.show:
             break
     return at

@@ -18,7 +18,7 @@ import typer
 from whimbrel.cli.conf_options import (
     After,
     AsServer,
-    BadUse,
+    UsageError,
     Before,
     BuiltIn,
     Conf,
@@ -32,17 +32,17 @@ from whimbrel.cli.conf_options import (
     release,
     sources,
 )
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 if TYPE_CHECKING:
     from whimbrel.report.model import Report
     from whimbrel.upgrade.checking import Selection
-    from whimbrel.upgrade.model import Wishes
+    from whimbrel.upgrade.model import UpgradeOptions
     from whimbrel.upgrade.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-FINE, FINDINGS, USELESS = 0, 1, 2
+EXIT_OK, EXIT_FINDINGS, EXIT_USAGE = 0, 1, 2
 
 
 class Format(StrEnum):
@@ -64,7 +64,7 @@ class Color(StrEnum):
     never = "never"
 
 
-FACES: Final = {
+FORMATTERS: Final = {
     "text": ("whimbrel.report.text", "render"), "json": ("whimbrel.report.data", "as_json"), "sarif": ("whimbrel.report.data", "sarif"),
     "github": ("whimbrel.report.pipelines", "github"), "html": ("whimbrel.report.page", "render"), "junit": ("whimbrel.report.pipelines", "junit"),
 }
@@ -141,16 +141,16 @@ def check(
     """Tell what an upgrade from 2.2 to 2.4 changes.  Inline: # whimbrel: ignore[C17] on the line or above it."""
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines
-    from whimbrel.upgrade.checking import UnknownRule, selection
-    from whimbrel.upgrade.model import Wishes
+    from whimbrel.upgrade.checking import UnknownRule, parse_selection
+    from whimbrel.upgrade.model import UpgradeOptions
     from whimbrel.upgrade.passes import RuleError
 
     extra = {"config_nice": config_nice, "modules": modules, "htpasswd": htpasswd, "davlock": davlock}
     try:
-        wanted = selection(select, ignore)
-        known = baselines.load(baseline) if baseline is not None else None
+        wanted = parse_selection(select, ignore)
+        baselined = baselines.load(baseline) if baseline is not None else None
         given = {name: path for name, path in extra.items() if path is not None}
-        report = check_sources.of_files(given)
+        report = check_sources.files_report(given)
         if conf or root is not None or file is not None or not given:
             parts = _parts(
                 conf or [],
@@ -159,18 +159,18 @@ def check(
                 ),
                 as_server,
             )
-            report.add(_checked(parts, wanted, jobs or os.cpu_count() or 1, Wishes(target=release(target))))
+            report.add(_run_check(parts, wanted, jobs or os.cpu_count() or 1, UpgradeOptions(target=release(target))))
         if write_baseline is not None:
             baselines.save(report, write_baseline)
-        if known is not None:
-            baselines.apply(report, known)
-    except (BadUse, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
+        if baselined is not None:
+            baselines.remove_baselined(report, baselined)
+    except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
         os.write(2, _bytes(f"{problem}\n"))
-        raise typer.Exit(USELESS) from None
-    _show(report, shape, color)
+        raise typer.Exit(EXIT_USAGE) from None
+    _print_report(report, shape, color)
     if not report.files:
-        raise typer.Exit(USELESS)
-    raise typer.Exit(FINDINGS if report.findings and write_baseline is None else FINE)
+        raise typer.Exit(EXIT_USAGE)
+    raise typer.Exit(EXIT_FINDINGS if report.findings and write_baseline is None else EXIT_OK)
 
 
 def _parts(
@@ -179,23 +179,23 @@ def _parts(
     """What is to be read, with the directory each belongs to: every server's directory or main file is one,
     loose files are together.
     """
-    from whimbrel.cli.check_sources import servers
+    from whimbrel.cli.check_sources import server_paths
 
-    whole, loose = ([], conf) if one_server else servers(conf)
-    found = [read([path]) for path in whole]
-    return [*found, read(loose)] if loose or not whole else found
+    server_conf, loose_files = ([], conf) if one_server else server_paths(conf)
+    parts = [read([path]) for path in server_conf]
+    return [*parts, read(loose_files)] if loose_files or not server_conf else parts
 
 
-def _checked(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: Wishes) -> Report:
+def _run_check(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: UpgradeOptions) -> Report:
     from whimbrel.cli.check_sources import run
-    from whimbrel.cli.progress import Bar
+    from whimbrel.cli.progress import ProgressBar
 
-    with Bar() as bar:
-        return run(parts, wanted, jobs, bar.look, bar.step, options)
+    with ProgressBar() as bar:
+        return run(parts, wanted, jobs, bar.on_file, bar.on_step, options)
 
 
-def _show(report: Report, shape: Format, color: Color) -> None:
-    module, name = FACES[shape.value]
+def _print_report(report: Report, shape: Format, color: Color) -> None:
+    module, name = FORMATTERS[shape.value]
     colored = color is Color.always or (color is Color.auto and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     if shape is Format.text:
         from whimbrel.report.text import render
@@ -220,6 +220,6 @@ def text_bytes(text: str, shape: Format) -> bytes:
 
 def _bytes(text: str) -> bytes:
     try:
-        return raw(text)
+        return to_bytes(text)
     except UnicodeEncodeError:
         return text.encode()

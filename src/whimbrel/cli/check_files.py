@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from whimbrel.cli.conf_options import BadUse
-from whimbrel.errors import Place
-from whimbrel.octets import from_system, raw, text
+from whimbrel.cli.conf_options import UsageError
+from whimbrel.errors import SourceLocation
+from whimbrel.octets import from_system, to_bytes, to_text
 from whimbrel.upgrade.model import Finding, Risk
 
-Judge = Callable[[str], Iterator[Finding]]
+FileChecker = Callable[[str], Iterator[Finding]]
 
 
-def judged(given: Mapping[str, Path]) -> Iterator[tuple[str, list[Finding]]]:
+def findings_by_file(paths_by_option: Mapping[str, Path]) -> Iterator[tuple[str, list[Finding]]]:
     """For each option of *given* its path and what is to be said; raises BadUse where one isn't there, OSError where it can't be read."""
-    for option, path in given.items():
+    for option, path in paths_by_option.items():
         if not path.exists() and option != "davlock":
-            raise BadUse(f"{path}: No such file or directory")
+            raise UsageError(f"{path}: No such file or directory")
         name = from_system(str(path))
-        yield name, list(JUDGES[option](name))
+        yield name, list(CHECKERS[option](name))
 
 
 def _content(path: str) -> str:
-    with open(raw(path), "rb") as file:
-        return text(file.read())
+    with open(to_bytes(path), "rb") as file:
+        return to_text(file.read())
 
 
 def _config_nice(path: str) -> Iterator[Finding]:
@@ -33,23 +33,23 @@ def _config_nice(path: str) -> Iterator[Finding]:
 
     translation = translate(_content(path), path)
     yield from translation.findings
-    yield Finding("C01", Place(path, 0), "the same for 2.4 reads", "", Risk.COSMETIC, evidence=translation.text)
+    yield Finding("C01", SourceLocation(path, 0), "the same for 2.4 reads", "", Risk.COSMETIC, evidence=translation.text)
 
 
 def _modules(path: str) -> Iterator[Finding]:
-    from whimbrel.upgrade.shared_objects import examine, examine_folder
+    from whimbrel.upgrade.shared_objects import examine, examine_directory
 
-    verdicts = examine_folder(path) if Path(path).is_dir() else [examine(path)]
-    if not verdicts:
-        raise BadUse(f"{path}: no module in there")
-    for verdict in verdicts:
-        place = Place(verdict.path, 0)
-        if verdict.api == "2.4":
-            yield Finding("C06", place, verdict.text, "", Risk.COSMETIC)
-        elif verdict.modules:
-            yield Finding("C06", place, f"{verdict.text}: 2.4 refuses to load it", "build it for 2.4, or take that of 2.4", Risk.BREAKS)
+    module_files = examine_directory(path) if Path(path).is_dir() else [examine(path)]
+    if not module_files:
+        raise UsageError(f"{path}: no module in there")
+    for module_file in module_files:
+        place = SourceLocation(module_file.path, 0)
+        if module_file.api == "2.4":
+            yield Finding("C06", place, module_file.text, "", Risk.COSMETIC)
+        elif module_file.modules:
+            yield Finding("C06", place, f"{module_file.text}: 2.4 refuses to load it", "build it for 2.4, or take that of 2.4", Risk.BREAKS)
         else:
-            yield Finding("C06", place, verdict.text, "look at what it is", Risk.CHANGES if verdict.problem else Risk.COSMETIC)
+            yield Finding("C06", place, module_file.text, "look at what it is", Risk.CHANGES if module_file.problem else Risk.COSMETIC)
 
 
 def _passwords(path: str) -> Iterator[Finding]:
@@ -59,18 +59,18 @@ def _passwords(path: str) -> Iterator[Finding]:
 
 
 def _locks(path: str) -> Iterator[Finding]:
-    from whimbrel.upgrade.davlock import Locks, recognised
+    from whimbrel.upgrade.davlock import LockDatabase, recognize
 
-    kind = recognised(path)
-    if kind is Locks.ABSENT:
-        raise BadUse(f"{path}: No such file or directory")
-    place = Place(path, 0)
-    if kind is Locks.OF_22:
+    kind = recognize(path)
+    if kind is LockDatabase.ABSENT:
+        raise UsageError(f"{path}: No such file or directory")
+    place = SourceLocation(path, 0)
+    if kind is LockDatabase.OF_22:
         yield Finding("C29", place, "this lock database was written by 2.2; 2.4 finds no lock in it", "delete it before 2.4 starts", Risk.OPENS)
-    elif kind is Locks.UNKNOWN:
+    elif kind is LockDatabase.UNKNOWN:
         yield Finding("C29", place, "this is no lock database that can be read", "delete it before 2.4 starts", Risk.CHANGES)
     else:
         yield Finding("C29", place, kind.value, "nothing, unless 2.2 wrote it: then delete it before 2.4 starts", Risk.COSMETIC)
 
 
-JUDGES: Final[dict[str, Judge]] = {"config_nice": _config_nice, "modules": _modules, "htpasswd": _passwords, "davlock": _locks}
+CHECKERS: Final[dict[str, FileChecker]] = {"config_nice": _config_nice, "modules": _modules, "htpasswd": _passwords, "davlock": _locks}

@@ -15,7 +15,7 @@ import typer
 
 from whimbrel.cli import places
 from whimbrel.cli.main_files import directory_of, main_file
-from whimbrel.octets import from_system, raw, text
+from whimbrel.octets import from_system, to_bytes, to_text
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.reading import Sources
@@ -102,7 +102,7 @@ Conf = Annotated[
 ]
 
 
-class BadUse(Exception):
+class UsageError(Exception):
     """A command line that names nothing that can be read."""
 
 
@@ -112,7 +112,7 @@ def release(target: str) -> int:
 
     found = re.fullmatch(r"2\.4(?:\.(\d+))?", target)
     if found is None:
-        raise BadUse(f"--target {target}: not a release of 2.4, such as 2.4.58")
+        raise UsageError(f"--target {target}: not a release of 2.4, such as 2.4.58")
     return int(found[1]) if found[1] else NEWEST
 
 
@@ -122,34 +122,34 @@ def sources(conf: list[Path], root: Path | None, file: Path | None, before: list
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.reading import Sources
 
-    moved, fragments = False, [path for path in conf if path.is_file()]
+    is_relocated, fragments = False, [path for path in conf if path.is_file()]
     for path in conf:
         if not path.exists():
-            raise BadUse(f"{path}: No such file or directory")
+            raise UsageError(f"{path}: No such file or directory")
     directories = [path for path in conf if path.is_dir()]
     if root is None and file is None and conf:
         main = main_file(conf[0], as_server=as_server)
         if main is None:
             return _fragments(conf, fragments, directories)
-        root, file, moved = main.root, main.file, True
+        root, file, is_relocated = main.root, main.file, True
         fragments = [path for path in fragments if path.resolve() != main.file.resolve()]
     elif root is None and file is not None:
         file = Path(os.path.abspath(file))
         root = directory_of(file)
     top = places.root_of(str(root) if root is not None else "")
     if not os.path.isdir(top):
-        raise BadUse(f"{top}: no such directory")
+        raise UsageError(f"{top}: no such directory")
     options = LoadOptions(
         server_root=from_system(top), file=from_system(str(file) if file is not None else places.file_of(top)), defines=_all(defines),
         before=_all(before), after=_all(after), environment=_environment(envvars, top))
     full = os.path.join(top, str(file) if file is not None else places.file_of(top))
     if not os.path.isfile(full):
-        raise BadUse(f"{full}: No such file or directory")
+        raise UsageError(f"{full}: No such file or directory")
     others = [_text(path) for path in fragments] + [
-        found for directory in directories for found in _files(directory)
+        file_found for directory in directories for file_found in _files(directory)
     ]
     return Sources(
-        options=options, fragments=tuple(dict.fromkeys(others)), moved=moved, built_in=_listed(built_in)
+        options=options, fragments=tuple(dict.fromkeys(others)), is_relocated=is_relocated, built_in=_listed(built_in)
     ), from_system(top)
 
 
@@ -160,7 +160,7 @@ def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> 
         found for directory in directories for found in _files(directory)
     ]
     if not named:
-        raise BadUse(f"{conf[0]}: no configuration in there")
+        raise UsageError(f"{conf[0]}: no configuration in there")
     return Sources(fragments=tuple(dict.fromkeys(named))), _text(
         conf[0] if conf[0].is_dir() else conf[0].parent
     )
@@ -173,9 +173,9 @@ def _listed(path: Path | None) -> frozenset[str] | None:
     try:
         found = frozenset(re.findall(r"\b\w+\.c\b", path.read_text("latin-1")))
     except OSError as problem:
-        raise BadUse(f"{path}: {problem.strerror}") from None
+        raise UsageError(f"{path}: {problem.strerror}") from None
     if not found:
-        raise BadUse(f"{path}: no list of modules, as `httpd -l` prints it")
+        raise UsageError(f"{path}: no list of modules, as `httpd -l` prints it")
     return found
 
 
@@ -191,17 +191,17 @@ def _text(path: Path) -> str:
 def _environment(envvars: Path | None, root: str) -> dict[str, str]:
     given = places.envvars_of(str(envvars.resolve()) if envvars is not None else "", root)
     try:
-        found = {**os.environ, **(places.read_envvars(given, root) if given else {})}
+        environment = {**os.environ, **(places.read_envvars(given, root) if given else {})}
     except OSError as problem:
-        raise BadUse(f"{problem.filename}: {problem.strerror}") from None
-    return {from_system(key): from_system(value) for key, value in found.items()}
+        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+    return {from_system(key): from_system(value) for key, value in environment.items()}
 
 
-def _files(folder: Path) -> Iterator[str]:
+def _files(directory: Path) -> Iterator[str]:
     """Every file below *folder* that looks like configuration, in order."""
-    for where, below, names in os.walk(raw(_text(folder))):
+    for where, below, names in os.walk(to_bytes(_text(directory))):
         below.sort()
         in_sites = os.path.basename(where) in (b"sites-enabled", b"sites-available")
         for name in sorted(names):
             if name.endswith((b".conf", b".htaccess")) or (in_sites and not name.endswith((b"~", b".bak"))):
-                yield text(os.path.join(where, name))
+                yield to_text(os.path.join(where, name))

@@ -9,13 +9,13 @@ import time
 from typing import TYPE_CHECKING
 
 from whimbrel.cli import texts
-from whimbrel.cli.starting import Reading
+from whimbrel.cli.starting import ConfigLoader
 from whimbrel.config.configuration import Configuration
 from whimbrel.errors import PostConfigError, StartError
-from whimbrel.modules.core.process import Process
+from whimbrel.modules.core.process import MpmConfig
 from whimbrel.octets import from_system
 from whimbrel.server import pidfile
-from whimbrel.server.words import coded
+from whimbrel.server.words import with_code
 
 if TYPE_CHECKING:
     import socket
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
     Sockets = dict[tuple[str, int], socket.socket]
 
-_NUMBERS = {"stop": signal.SIGTERM, "restart": signal.SIGHUP, "graceful": signal.SIGUSR1, "graceful-stop": signal.SIGWINCH}
+_SIGNAL_NUMBERS = {"stop": signal.SIGTERM, "restart": signal.SIGHUP, "graceful": signal.SIGUSR1, "graceful-stop": signal.SIGWINCH}
 
 
-def before_start(configuration: Configuration, word: str) -> int | None:
+def signal_running(configuration: Configuration, word: str) -> int | None:
     """Do what -k *word* says ("" for none) to the server whose PidFile this is; None when one has to be started.  Raises StartError."""
     dialect = configuration.dialect
     path = configuration.spec.pid_file
-    shown = configuration.main.conf(Process).pid_file or path
+    shown = configuration.main.config(MpmConfig).pid_file or path
     try:
         number = pidfile.read(path)
     except pidfile.BadPidFile:
         raise StartError(
-            coded(dialect, "AH00058", f"Error retrieving pid file {shown}", "(20014)Internal error (specific information not available)"),
-            coded(dialect, "AH00059", "Remove it before continuing if it is corrupted.")) from None
+            with_code(dialect, "AH00058", f"Error retrieving pid file {shown}", "(20014)Internal error (specific information not available)"),
+            with_code(dialect, "AH00059", "Remove it before continuing if it is corrupted.")) from None
     running = number is not None and pidfile.alive(number)
     status = f"httpd (pid {number}{'' if running else '?'})" if number is not None else "httpd (no pid file)"
     if word in ("stop", "graceful-stop"):
         if not running or number is None:
             sys.stdout.write(f"{status} not running\n")
         else:
-            os.kill(number, _NUMBERS[word])
+            os.kill(number, _SIGNAL_NUMBERS[word])
             if word == "stop":
                 _wait_for_end(number)
         return 0
@@ -51,7 +51,7 @@ def before_start(configuration: Configuration, word: str) -> int | None:
         if word in ("", "start"):
             sys.stdout.write(f"{status} already running\n")
         else:
-            os.kill(number, _NUMBERS[word])
+            os.kill(number, _SIGNAL_NUMBERS[word])
         return 0
     if word in ("restart", "graceful"):
         sys.stdout.write("httpd not running, trying to start\n" * 2)  # httpd comes by here twice, and so do scripts that read it
@@ -66,16 +66,16 @@ def _wait_for_end(number: int) -> None:
         time.sleep(0.02)
 
 
-def start(reading: Reading, configuration: Configuration) -> int:
+def start(loader: ConfigLoader, configuration: Configuration) -> int:
     """Start the server; in the background this returns when the PidFile is there.  Raises StartError."""
-    reading.refuse_silence()
-    arguments = reading.arguments
-    shown = " ".join(map(from_system, arguments.shown))
-    early = _listening(configuration)
+    loader.require_implemented()
+    arguments = loader.arguments
+    shown = " ".join(map(from_system, arguments.log_words))
+    early = _open_sockets(configuration)
     from whimbrel.server.master import Master, StartOptions
 
     starters: list[int] = []  # the pipe behind which the starting process waits
-    options = StartOptions(reading.load_again, shown, single=arguments.single or _one_process(arguments.defines), built=texts.built(),
+    options = StartOptions(loader.reload, shown, single=arguments.is_single_process or _one_process(arguments.defines), built=texts.built(),
                            ready=lambda: _release(starters))
     master = Master(options)
     master.sockets = early
@@ -86,31 +86,31 @@ def start(reading: Reading, configuration: Configuration) -> int:
     try:
         master.prepare(configuration)
     except PostConfigError as problem:
-        master.refuse(problem, again=problem.again)
+        master.report_failure(problem, repeat_in_log=problem.repeat_in_log)
         return 1
     return master.run()
 
 
-def _listening(configuration: Configuration) -> Sockets:
+def _open_sockets(configuration: Configuration) -> Sockets:
     """The listening sockets, opened before all of the server is imported: clients may come from here on, and wait a moment.  Raises StartError."""
     from whimbrel.server import privileges, sockets, systemd
 
-    if configuration.loaded("systemd_module") and (given := systemd.handed_over(os.environ)):
+    if configuration.loaded("systemd_module") and (given := systemd.listen_fds(os.environ)):
         return given
     privileges.check(configuration.spec, configuration.dialect)
     return sockets.bind_all(configuration.spec.listeners, {}, configuration.spec.backlog, configuration.dialect)
 
 
-def refused(reading: Reading, problem: PostConfigError) -> int:
+def report_refusal(loader: ConfigLoader, problem: PostConfigError) -> int:
     """Say in the log, which is opened for that, why a module could not begin; the exit status.  Raises StartError."""
-    configuration = reading.configuration
-    if configuration is None or before_start(configuration, reading.arguments.signal) is not None:
+    configuration = loader.configuration
+    if configuration is None or signal_running(configuration, loader.arguments.signal) is not None:
         return 0
     from whimbrel.server.master import Master, StartOptions
 
-    master = Master(StartOptions(reading.load_again, ""))
+    master = Master(StartOptions(loader.reload, ""))
     master.prepare(configuration, serves=False)
-    master.refuse(problem, again=problem.again)
+    master.report_failure(problem, repeat_in_log=problem.repeat_in_log)
     return 1
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from whimbrel.cli import httpd
 from whimbrel.octets import to_system
-from whimbrel.utilities.options import Program
+from whimbrel.utilities.options import UtilityProgram
 
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 GONE = ("startssl", "sslstart", "start-SSL")
@@ -30,20 +30,20 @@ HTTPD = "whimbrel-httpd"
 WAIT = 10  # seconds for the status page
 
 
-def run(program: Program) -> int:
+def run(program: UtilityProgram) -> int:
     """Do what the words say; the exit status."""
-    given = ["--dialect", "2.2"] * program.old + [to_system(word) for word in program.words]
-    action, options = _taken_apart(given)
+    given = ["--dialect", "2.2"] * program.is_22 + [to_system(word) for word in program.words]
+    action, options = _split_action(given)
     if action in ("", "usage", "help", "--help"):
         sys.stderr.write(usage("whimbrel ctl"))
         return 1
-    status = _do(action, options, given)
+    status = _run_action(action, options, given)
     if status:
         sys.stdout.write(f"Action '{' '.join(given)}' failed.\nThe Apache error log may have more information.\n")
     return status
 
 
-def _taken_apart(words: list[str]) -> tuple[str, list[str]]:
+def _split_action(words: list[str]) -> tuple[str, list[str]]:
     """The action, which is the first or the last word, and the options; a last word that an option takes is no action."""
     if not words or words[0] in ACTIONS:
         return (words[0], words[1:]) if words else ("", [])
@@ -57,9 +57,9 @@ def usage(called: str) -> str:
             f"       {called} <httpd args>\n       {called} -h            (for help on <httpd args>)\n")
 
 
-def _do(action: str, options: list[str], words: list[str]) -> int:
+def _run_action(action: str, options: list[str], words: list[str]) -> int:
     if action in ("restart", "graceful"):
-        return _quiet_check(options) or _httpd([*options, "-k", action])
+        return _check_config(options) or _httpd([*options, "-k", action])
     if action in SIGNALS:
         return _httpd([*options, "-k", action])
     if action == "configtest":
@@ -79,9 +79,9 @@ def _httpd(words: list[str]) -> int:
     return httpd.run([HTTPD, *words])
 
 
-def _quiet_check(options: list[str]) -> int:
+def _check_config(options: list[str]) -> int:
     """-t; what it says is shown only when something is wrong."""
-    kept = os.dup(2)
+    saved_stderr = os.dup(2)
     reading, writing = os.pipe()
     os.dup2(writing, 2)
     os.close(writing)
@@ -93,13 +93,13 @@ def _quiet_check(options: list[str]) -> int:
             status = _httpd([*options, "-t"])
         finally:
             os._exit(status)
-    os.dup2(kept, 2)
-    os.close(kept)
+    os.dup2(saved_stderr, 2)
+    os.close(saved_stderr)
     with os.fdopen(reading, "rb") as file:
-        said = file.read()
+        output = file.read()
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status:
-        os.write(2, said)
+        os.write(2, output)
     return status
 
 
@@ -120,15 +120,15 @@ def fetch(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme != "http" or parts.hostname is None:
         raise ValueError("not an http:// URL")
-    wire = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=WAIT)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=WAIT)
     try:
-        wire.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
-        answer = wire.getresponse()
-        data = answer.read()
+        connection.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        response = connection.getresponse()
+        data = response.read()
     finally:
-        wire.close()
-    if answer.status != 200:
-        raise ValueError(f"{answer.status} {answer.reason}")
+        connection.close()
+    if response.status != 200:
+        raise ValueError(f"{response.status} {response.reason}")
     return data.decode("latin-1")
 
 

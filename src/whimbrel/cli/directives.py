@@ -9,7 +9,7 @@ from dataclasses import asdict
 import typer
 
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.harmless import SERVER, table
+from whimbrel.catalogue.harmless import SERVER, ignorable_table
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
 from whimbrel.records import dataclass
@@ -34,39 +34,39 @@ def directives(
     """List the directives without behaviour: -t judges them, a start on one of them is refused or goes on with a warning."""
     if version not in ("2.2", "2.4"):
         raise typer.BadParameter("the version must be 2.2 or 2.4")
-    found = list(missing(version))
+    missing_directives = list(missing(version))
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found], indent=2))
+        typer.echo(json.dumps([asdict(entry) for entry in missing_directives], indent=2))
         return
     module = ""
-    for one in found:
-        if one.module != module:
-            module = one.module
+    for entry in missing_directives:
+        if entry.module != module:
+            module = entry.module
             typer.echo(module)
-        typer.echo(f"  {one.directive}" + (f"  (left out: {one.left_out})" if one.left_out else ""))
-    typer.echo(f"{len(found)} of {sum(1 for _ in catalogue(version))} directives of {version} have no behaviour")
+        typer.echo(f"  {entry.directive}" + (f"  (left out: {entry.left_out})" if entry.left_out else ""))
+    typer.echo(f"{len(missing_directives)} of {sum(1 for _ in catalogue(version))} directives of {version} have no behaviour")
 
 
 def missing(version: str) -> Iterator[Missing]:
     """The directives without behaviour in the order of the modules."""
-    known = catalogue(version)
+    version_catalogue = catalogue(version)
     bit = Versions.V22 if version == "2.2" else Versions.V24
-    for module in known.modules:
+    for module in version_catalogue.modules:
         built = ALL.get(module.file)
-        own = set()
+        implemented = set()
         if built is not None and built.versions & bit:
-            own = {d.name.lower() for d in built.directives if d.versions & bit and d.name not in built.guarded}
-        for row in known.module_rows(module.source):
-            if row.name.lower() not in own:
+            implemented = {d.name.lower() for d in built.directives if d.versions & bit and d.name not in built.unimplemented}
+        for row in version_catalogue.module_rows(module.source):
+            if row.name.lower() not in implemented:
                 yield Missing(module.source, row.name, left_out(module.source, row.name))
 
 
 def left_out(source: str, name: str) -> str:
     """The reasons of harmless.tsv for *name*, with the arguments that they are about."""
-    found = []
-    for line in table().get(source, ()):
-        if line.names and any(name.lower() == one or (one[-1] == "*" and name.lower().startswith(one[:-1])) for one in line.names):
+    reasons = []
+    for line in ignorable_table().get(source, ()):
+        if line.names and any(name.lower() == pattern or (pattern[-1] == "*" and name.lower().startswith(pattern[:-1])) for pattern in line.names):
             if not line.reason or any(module in ALL or module == SERVER for module in line.unless):
                 break
-            found.append(f"with {line.args.pattern}: {line.reason}" if line.args else line.reason)
-    return "; ".join(found)
+            reasons.append(f"with {line.args.pattern}: {line.reason}" if line.args else line.reason)
+    return "; ".join(reasons)

@@ -9,46 +9,46 @@ import pwd
 from whimbrel.catalogue.listing import listing
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.load import catalogue_of
 from whimbrel.config.vhost_dump import dump_vhosts
 from whimbrel.directives.node import Node
 from whimbrel.modules import ALL
-from whimbrel.modules.core.process import MUTEX_TYPES, Process
+from whimbrel.modules.core.process import MUTEX_TYPES, MpmConfig
 
 
 def directives(dialect: str) -> str:
     """The text of -L: the directives of all modules, those that httpd has built in first."""
-    known = catalogue("2.2" if dialect == "2.2" else "2.4")
-    return listing(known, [m.source for m in known.modules if m.static or m.file in ALL])
+    version_catalogue = catalogue("2.2" if dialect == "2.2" else "2.4")
+    return listing(version_catalogue, [m.source for m in version_catalogue.modules if m.is_static or m.file in ALL])
 
 
-def asked(configuration: Configuration) -> str:
+def requested_dumps(configuration: Configuration) -> str:
     """What the DUMP_ names on the command line ask for, in httpd's order; "" for none."""
-    names, new = set(configuration.options.defines), configuration.dialect.ah_codes
+    names, is_24 = set(configuration.options.defines), configuration.dialect.messages_24
     out = ""
-    if "DUMP_INCLUDES" in names and new:
+    if "DUMP_INCLUDES" in names and is_24:
         out += includes(configuration)
     if "DUMP_VHOSTS" in names:
         out += dump_vhosts(configuration)
-    if "DUMP_CONFIG" in names and new and configuration.loaded("mod_info.c"):  # which prints it
+    if "DUMP_CONFIG" in names and is_24 and configuration.loaded("mod_info.c"):  # which prints it
         out += tree(configuration)
-    if "DUMP_RUN_CFG" in names and new:
+    if "DUMP_RUN_CFG" in names and is_24:
         out += run_settings(configuration)
     if "DUMP_MODULES" in names:
         out += loaded_modules(configuration)
     return out
 
 
-def silent(configuration: Configuration) -> bool:
+def is_syntax_ok_silent(configuration: Configuration) -> bool:
     """Whether 2.4 keeps "Syntax OK" to itself."""
     names = {"DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"}
-    return configuration.dialect.ah_codes and bool(names & set(configuration.options.defines))
+    return configuration.dialect.messages_24 and bool(names & set(configuration.options.defines))
 
 
 def loaded_modules(configuration: Configuration) -> str:
     """-M."""
-    static = {m.identifier for m in catalogue_of(configuration.dialect).modules if m.static}
+    static = {m.identifier for m in catalogue_of(configuration.dialect).modules if m.is_static}
     lines = (f" {m.name} ({'static' if m.name in static else 'shared'})\n" for m in configuration.modules.modules)
     return "Loaded Modules:\n" + "".join(lines)
 
@@ -59,9 +59,9 @@ def includes(configuration: Configuration) -> str:
     The main file has no such line: ``*``, or what an Include of -C has left there.
     """
     out, left = "Included configuration files:\n", "*"
-    for one in configuration.includes:
-        out += f"{'  ' * (one.depth + 1)}({one.line or left}) {one.path}\n"
-        left = str(one.line) if one.depth <= 1 else left
+    for include in configuration.includes:
+        out += f"{'  ' * (include.depth + 1)}({include.line or left}) {include.path}\n"
+        left = str(include.line) if include.depth <= 1 else left
     return out
 
 
@@ -88,14 +88,14 @@ def tree(configuration: Configuration) -> str:
 
 def run_settings(configuration: Configuration) -> str:
     """-t -D DUMP_RUN_CFG."""
-    conf = configuration.main.conf(Process)
+    conf = configuration.main.config(MpmConfig)
     spec = configuration.spec
     sink = spec.error_log
     shown_log = "" if sink is None else f"|{sink.target}" if sink.piped else f"syslog:{sink.target}".rstrip(":") if sink.syslog else sink.target
-    root = configuration.main.conf(CoreServer).document_root or f"{configuration.root}/htdocs"
+    root = configuration.main.config(CoreServerConfig).document_root or f"{configuration.root}/htdocs"
     out = f'ServerRoot: "{configuration.root}"\nMain DocumentRoot: "{root}"\nMain ErrorLog: "{shown_log}"\n'
-    run_folder = conf.run_folder or f"{configuration.root}/logs"
-    out += f'Mutex default: dir="{run_folder}/" mechanism=default \n'
+    runtime_dir = conf.run_directory or f"{configuration.root}/logs"
+    out += f'Mutex default: dir="{runtime_dir}/" mechanism=default \n'
     used = (name for name, modules in MUTEX_TYPES.items() if name != "default" and any(map(configuration.loaded, modules)))
     out += "".join(f"Mutex {name}: using_defaults\n" for name in sorted(used))
     out += f'PidFile: "{spec.pid_file}"\n'

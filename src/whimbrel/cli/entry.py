@@ -34,7 +34,7 @@ def main() -> None:
 def utility(name: str, words: list[str]) -> int:
     """Run a utility; its exit status."""
     from whimbrel.octets import from_system
-    from whimbrel.utilities.options import status
+    from whimbrel.utilities.options import exit_status
 
     run = import_module(f"whimbrel.cli.{name}").run
-    return status(run, name, [from_system(word) for word in words])
+    return exit_status(run, name, [from_system(word) for word in words])

@@ -40,49 +40,49 @@ def explain(
     """Explain a change from 2.2 to 2.4, a message, a directive or a module."""
     words = " ".join(query or [])
     if listing:
-        _list(words, as_json)
+        _print_list(words, as_json)
         return
     if not words.strip():
         raise typer.BadParameter("say what is to be explained, or --list")
     from whimbrel.upgrade.explaining import explain as look
 
-    found = look(words)
-    if not found:
-        _unknown(words)
+    explanations = look(words)
+    if not explanations:
+        _fail_unknown(words)
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+        typer.echo(json.dumps([asdict(explanation) for explanation in explanations], indent=1))
     else:
-        _show(found)
+        _print_explanations(explanations)
 
 
-def _show(found: list[Explanation]) -> None:
+def _print_explanations(explanations: list[Explanation]) -> None:
     """Rendered on a terminal, as it is written elsewhere."""
     if not sys.stdout.isatty():
-        typer.echo("\n".join(one.body for one in found), nl=False)
+        typer.echo("\n".join(explanation.body for explanation in explanations), nl=False)
         return
     from rich.console import Console
     from rich.markdown import Markdown
 
     console = Console(no_color=bool(os.environ.get("NO_COLOR")) or None)
-    for one in found:
-        console.print(Markdown(one.body))
+    for explanation in explanations:
+        console.print(Markdown(explanation.body))
 
 
-def _list(word: str, as_json: bool) -> None:
-    from whimbrel.upgrade.explaining import listed
+def _print_list(word: str, as_json: bool) -> None:
+    from whimbrel.upgrade.explaining import search
 
-    found = listed(word)
+    rows = search(word)
     if as_json:
-        typer.echo(json.dumps([{"name": name, "title": title} for name, title in found], indent=1))
+        typer.echo(json.dumps([{"name": name, "title": title} for name, title in rows], indent=1))
     else:
-        for name, title in found:
+        for name, title in rows:
             typer.echo(f"{name:8} {title}")
-    if not found:
+    if not rows:
         typer.echo(f"nothing has {word!r} in it", err=True)
         raise typer.Exit(2)
 
 
-def _unknown(words: str) -> None:
+def _fail_unknown(words: str) -> None:
     from whimbrel.upgrade.explaining import suggestions
 
     close = suggestions(words)

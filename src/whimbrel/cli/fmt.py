@@ -34,15 +34,15 @@ def fmt(
     if files == ["-"]:
         raise typer.Exit(_filter(check, indent))
     changed = failed = 0
-    for path in _named(files):
+    for path in _expand(files):
         try:
             data = path.read_bytes()
-            new = formatted(data, spelled, indent=indent)
-            if new == data:
+            formatted_data = formatted(data, spelled, indent=indent)
+            if formatted_data == data:
                 continue
             changed += 1
             if not check:
-                _replace(path, new)
+                _replace(path, formatted_data)
             typer.echo(f"{'would format' if check else 'formatted'} {path}")
         except NotTheSame:
             typer.echo(f"{path}: left as it is: formatting would change what it says", err=True)
@@ -63,7 +63,7 @@ def _spellings() -> dict[str, str]:
     return {row.name.lower(): row.name for row in rows} | _MANUAL
 
 
-def _named(files: list[str]) -> Iterator[Path]:
+def _expand(files: list[str]) -> Iterator[Path]:
     """The files that the arguments stand for, each folder's in order."""
     for name in files:
         path = Path(name)
@@ -76,13 +76,13 @@ def _named(files: list[str]) -> Iterator[Path]:
 def _filter(check: bool, indent: int) -> int:
     data = sys.stdin.buffer.read()
     try:
-        new = formatted(data, spelled, indent=indent)
+        formatted_data = formatted(data, spelled, indent=indent)
     except NotTheSame:
         typer.echo("left as it is: formatting would change what it says", err=True)
-        new = data
+        formatted_data = data
     if check:
-        return int(new != data)
-    sys.stdout.buffer.write(new)
+        return int(formatted_data != data)
+    sys.stdout.buffer.write(formatted_data)
     sys.stdout.flush()
     return 0
 
@@ -90,14 +90,14 @@ def _filter(check: bool, indent: int) -> int:
 def _replace(path: Path, data: bytes) -> None:
     """Write the file anew in one step; a symbolic link stays one, mode and owner are kept."""
     target = os.path.realpath(path)
-    old = os.stat(target)
+    status = os.stat(target)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".fmt-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, old.st_mode & 0o7777)
-        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
-            os.chown(temporary, old.st_uid, old.st_gid)
+        os.chmod(temporary, status.st_mode & 0o7777)
+        if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+            os.chown(temporary, status.st_uid, status.st_gid)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

@@ -8,23 +8,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.asking import LONGEST, TooLong, from_stdin, twice
-from whimbrel.utilities.options import Exit, Program, Wrong, out, parse, say, start
+from whimbrel.utilities.asking import MAX_PASSWORD_BYTES, PasswordTooLong, read_stdin_password, prompt_twice
+from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, write_stdout, parse, write_stderr, start
 
 if TYPE_CHECKING:
-    from whimbrel.utilities.databases import Database
+    from whimbrel.utilities.databases import DbmDatabase
 
 PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER = 1, 2, 3, 5, 6
-_LONGEST_USER: Final = 64
-_OLD_PLAIN: Final = "Warning: Plain text passwords aren't supported by the server on this platform!\n"
-_OLD_CRYPT: Final = "CRYPT is now deprecated, use MD5 instead!\n"
+_MAX_USER_BYTES: Final = 64
+_PLAIN_WARNING_22: Final = "Warning: Plain text passwords aren't supported by the server on this platform!\n"
+_CRYPT_WARNING_22: Final = "CRYPT is now deprecated, use MD5 instead!\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class HtdbmTask:
     """What the command line asks for: *mode* is n (standard error), l (list), v (verify), x (delete) or "" (store)."""
 
     mode: str
@@ -44,7 +44,7 @@ def main() -> None:
     start(run, "htdbm")
 
 
-def run(program: Program) -> int:
+def run(program: UtilityProgram) -> int:
     """Do what the command line says; the exit status.  Raises Exit."""
     task = _task(program)
     database = _open(task) if task.mode != "n" else None
@@ -53,7 +53,7 @@ def run(program: Program) -> int:
         return 0
     _check_user(task.user)
     if database is None:
-        say(f"{task.user}:{_value(program, task)}\n")
+        write_stderr(f"{task.user}:{_value(program, task)}\n")
     elif task.mode == "v":
         _verify(task, database, _password(task))
     elif task.mode == "x":
@@ -63,7 +63,7 @@ def run(program: Program) -> int:
     return 0
 
 
-def _task(program: Program) -> Task:
+def _task(program: UtilityProgram) -> HtdbmTask:
     options, operands = _options(program)
     values, letters = dict(options), "".join(letter for letter, _ in options)
     mode = ["", *(letter for letter in letters if letter in "nlvx")][-1]
@@ -71,28 +71,28 @@ def _task(program: Program) -> Task:
     algorithm = ["m", *(letter for letter in letters if letter in "msdpB")][-1]
     cost = _cost(values["C"]) if "C" in values else 0
     for letter in letters:
-        say(_warning(program, letter))
+        write_stderr(_warning(program, letter))
     listing, commented, supplied = "l" in letters, "t" in letters, "b" in letters
     if len(operands) != 2 - ("n" in letters) - listing + supplied + commented:
-        raise Exit(SYNTAX, usage.HTDBM_OLD if program.old else usage.HTDBM)
+        raise Exit(SYNTAX, usage.HTDBM_22 if program.is_22 else usage.HTDBM)
     path = operands.pop(0) if mode != "n" else ""
     user, *rest = [*operands, ""] if listing else operands
     comment = rest.pop() if commented and rest else None
-    return Task(mode, "c" in letters, values.get("T", "default"), algorithm, cost, "b" if supplied else "".join(sources), path, user,
+    return HtdbmTask(mode, "c" in letters, values.get("T", "default"), algorithm, cost, "b" if supplied else "".join(sources), path, user,
                 rest[0] if supplied and rest else "", comment)
 
 
-def _options(program: Program) -> tuple[list[tuple[str, str]], list[str]]:
+def _options(program: UtilityProgram) -> tuple[list[tuple[str, str]], list[str]]:
     try:
-        return parse(program.words, "cnmspdbtvlxT:" if program.old else "cnmspdBbtivlxT:C:")
-    except Wrong as problem:
-        said = usage.HTDBM_OLD if program.old else f"{program.name}: {problem.message}\n{usage.HTDBM}"
-        raise Exit(SYNTAX, said) from None
+        return parse(program.words, "cnmspdbtvlxT:" if program.is_22 else "cnmspdBbtivlxT:C:")
+    except UsageError as problem:
+        message = usage.HTDBM_22 if program.is_22 else f"{program.name}: {problem.message}\n{usage.HTDBM}"
+        raise Exit(SYNTAX, message) from None
 
 
-def _warning(program: Program, letter: str) -> str:
-    if program.old or letter != "p":
-        return {"p": _OLD_PLAIN, "d": _OLD_CRYPT}.get(letter, "") if program.old else ""
+def _warning(program: UtilityProgram, letter: str) -> str:
+    if program.is_22 or letter != "p":
+        return {"p": _PLAIN_WARNING_22, "d": _CRYPT_WARNING_22}.get(letter, "") if program.is_22 else ""
     from whimbrel.utilities.hashing import PLAIN_WARNING
 
     return PLAIN_WARNING
@@ -104,90 +104,90 @@ def _cost(value: str) -> int:
     return int(value)
 
 
-def _open(task: Task) -> Database:
-    from whimbrel.utilities.databases import Database, Failure
+def _open(task: HtdbmTask) -> DbmDatabase:
+    from whimbrel.utilities.databases import DbmDatabase, DbmError
 
     try:
-        return Database(task.path, task.kind, task.create, task.mode not in ("l", "v"))
-    except Failure as problem:
-        raise Exit(PERMISSION, f"{problem.noise}Error opening database {task.path}\n{problem.reason}\n") from None
+        return DbmDatabase(task.path, task.kind, task.create, task.mode not in ("l", "v"))
+    except DbmError as problem:
+        raise Exit(PERMISSION, f"{problem.library_message}Error opening database {task.path}\n{problem.reason}\n") from None
 
 
 def _check_user(user: str) -> None:
-    if not 0 < len(user) <= _LONGEST_USER:
+    if not 0 < len(user) <= _MAX_USER_BYTES:
         raise Exit(BAD_USER, "Invalid username length\n")
     if ":" in user:
         raise Exit(BAD_USER, "Username contains invalid characters\n")
 
 
-def _password(task: Task) -> str:
+def _password(task: HtdbmTask) -> str:
     if task.source == "b":
         return task.password
     try:
-        password = from_stdin() if task.source == "i" else twice()
-    except TooLong:
-        raise Exit(TOO_LONG, f"Error: password too long (>{LONGEST})\n") from None
+        password = read_stdin_password() if task.source == "i" else prompt_twice()
+    except PasswordTooLong:
+        raise Exit(TOO_LONG, f"Error: password too long (>{MAX_PASSWORD_BYTES})\n") from None
     if password is None:
         raise Exit(DIFFERENT, "Error: password verification error\n")
     return password
 
 
-def _value(program: Program, task: Task) -> str:
-    from whimbrel.utilities.hashing import Unable, hashed
+def _value(program: UtilityProgram, task: HtdbmTask) -> str:
+    from whimbrel.utilities.hashing import HashError, hash_password
 
     try:
-        made = hashed(_password(task), task.algorithm, task.cost)
-    except Unable as problem:
+        result = hash_password(_password(task), task.algorithm, task.cost)
+    except HashError as problem:
         raise Exit(DIFFERENT, f"Error: {problem}\n") from None
-    if made.warning and not program.old:
-        say(made.warning)
-    return made.stored + (f":{task.comment}" if task.comment is not None else "")
+    if result.warning and not program.is_22:
+        write_stderr(result.warning)
+    return result.stored + (f":{task.comment}" if task.comment is not None else "")
 
 
-def _list(task: Task, database: Database) -> None:
-    if database.sdbm and not database.pairs:
-        say(f"Empty database -- {task.path}\n")
+def _list(task: HtdbmTask, database: DbmDatabase) -> None:
+    if database.is_sdbm and not database.pairs:
+        write_stderr(f"Empty database -- {task.path}\n")
         return
     lines = [f"Dumping records from database -- {task.path}\n", "    %-32s Comment\n" % "Username"]
     for key, value in database.pairs.items():
-        _, colon, comment = text(value).partition(":")
-        lines.append("    %-32s%s\n" % (text(key), f" {comment}" if colon else ""))
-    say("".join(lines) + f"Total #records : {len(database.pairs)}\n")
+        _, colon, comment = to_text(value).partition(":")
+        lines.append("    %-32s%s\n" % (to_text(key), f" {comment}" if colon else ""))
+    write_stderr("".join(lines) + f"Total #records : {len(database.pairs)}\n")
 
 
-def _verify(task: Task, database: Database, password: str) -> None:
+def _verify(task: HtdbmTask, database: DbmDatabase, password: str) -> None:
     from whimbrel.modules.passwords import verify
 
-    stored = database.pairs.get(raw(task.user))
+    stored = database.pairs.get(to_bytes(task.user))
     if stored is None:
         raise Exit(BAD_USER, f"The user '{task.user}' could not be found in database\n")
-    if not verify(password, text(stored.partition(b":")[0])):
+    if not verify(password, to_text(stored.partition(b":")[0])):
         raise Exit(DIFFERENT, f"Password mismatch for user '{task.user}'\n")
-    say(f"Password validated for user '{task.user}'\n")
+    write_stderr(f"Password validated for user '{task.user}'\n")
 
 
-def _delete(task: Task, database: Database) -> None:
-    if database.pairs.pop(raw(task.user), None) is None:
+def _delete(task: HtdbmTask, database: DbmDatabase) -> None:
+    if database.pairs.pop(to_bytes(task.user), None) is None:
         raise Exit(BAD_USER, f"Cannot find user '{task.user}' in database\n")
     _save(task, database, "modified")
 
 
-def _store(task: Task, database: Database, value: str) -> None:
-    there = raw(task.user) in database.pairs
-    from whimbrel.utilities.databases import Failure
+def _store(task: HtdbmTask, database: DbmDatabase, value: str) -> None:
+    exists = to_bytes(task.user) in database.pairs
+    from whimbrel.utilities.databases import DbmError
 
     try:
-        database.put(raw(task.user), raw(value))
-    except Failure:
+        database.put(to_bytes(task.user), to_bytes(value))
+    except DbmError:
         raise Exit(PERMISSION) from None
-    _save(task, database, "created" if task.create else "modified" if there else "updated")
+    _save(task, database, "created" if task.create else "modified" if exists else "updated")
 
 
-def _save(task: Task, database: Database, done: str) -> None:
-    from whimbrel.utilities.databases import Failure
+def _save(task: HtdbmTask, database: DbmDatabase, done: str) -> None:
+    from whimbrel.utilities.databases import DbmError
 
     try:
         database.save()
-    except Failure:
+    except DbmError:
         raise Exit(PERMISSION) from None
-    out(f"Database {task.path} {done}.\n")
+    write_stdout(f"Database {task.path} {done}.\n")

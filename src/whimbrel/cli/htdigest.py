@@ -11,13 +11,13 @@ import hashlib
 import os
 from typing import Final
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.utilities import usage
-from whimbrel.utilities.asking import TooLong, twice
-from whimbrel.utilities.options import Exit, Program, say, start
+from whimbrel.utilities.asking import PasswordTooLong, prompt_twice
+from whimbrel.utilities.options import Exit, UtilityProgram, write_stderr, start
 
-_LONGEST: Final = 255
-_PIECE: Final = 766  # bytes that a line is read by
+_MAX_NAME_BYTES: Final = 255
+_MAX_LINE_BYTES: Final = 766  # bytes that a line is read by
 
 
 def main() -> None:
@@ -25,29 +25,29 @@ def main() -> None:
     start(run, "htdigest")
 
 
-def run(program: Program) -> int:
+def run(program: UtilityProgram) -> int:
     """Do what the command line says; the exit status.  Raises Exit."""
     words = program.words
     create = len(words) == 4 and words[0] == "-c"
     if not create and len(words) != 3:
         raise Exit(1, usage.HTDIGEST)
-    path, realm, user = words[-3], words[-2][:_LONGEST], words[-1][:_LONGEST]
+    path, realm, user = words[-3], words[-2][:_MAX_NAME_BYTES], words[-1][:_MAX_NAME_BYTES]
     content = _created(path, realm, user) if create else _updated(path, realm, user)
-    from whimbrel.utilities.replacing import replace
+    from whimbrel.utilities.replacing import atomic_write
 
     try:
-        replace(raw(path), raw(content))
+        atomic_write(to_bytes(path), to_bytes(content))
     except OSError:
-        say(f"{program.path}: unable to update file {path}\n")
+        write_stderr(f"{program.path}: unable to update file {path}\n")
     return 0
 
 
 def _created(path: str, realm: str, user: str) -> str:
     try:
-        os.close(os.open(raw(path), os.O_WRONLY | os.O_CREAT, 0o666))
+        os.close(os.open(to_bytes(path), os.O_WRONLY | os.O_CREAT, 0o666))
     except OSError as problem:
         raise Exit(1, f"Could not open passwd file {path} for writing: {os.strerror(problem.errno or 0)}\n") from None
-    say(f"Adding password for {user} in realm {realm}.\n")
+    write_stderr(f"Adding password for {user} in realm {realm}.\n")
     record = _record(realm, user)
     return record + _content(path)[len(record):]
 
@@ -56,28 +56,28 @@ def _updated(path: str, realm: str, user: str) -> str:
     lines = _lines(path)
     for at, line in enumerate(lines):
         if _names(line) == (user, realm):
-            say(f"Changing password for user {user} in realm {realm}\n")
+            write_stderr(f"Changing password for user {user} in realm {realm}\n")
             lines[at] = _record(realm, user)
             break
     else:
-        say(f"Adding user {user} in realm {realm}\n")
+        write_stderr(f"Adding user {user} in realm {realm}\n")
         lines.append(_record(realm, user))
     return "".join(lines)
 
 
 def _lines(path: str) -> list[str]:
     """The file's complete lines.  Raises Exit."""
-    found = []
+    lines = []
     for line in _content(path).split("\n")[:-1]:
         line += "\n"
-        found += [line[at:at + _PIECE] for at in range(0, len(line), _PIECE)]
-    return found
+        lines += [line[at:at + _MAX_LINE_BYTES] for at in range(0, len(line), _MAX_LINE_BYTES)]
+    return lines
 
 
 def _content(path: str) -> str:
     """What is in the file; nothing where it can be opened but not read.  Raises Exit."""
     try:
-        handle = os.open(raw(path), os.O_RDONLY)
+        handle = os.open(to_bytes(path), os.O_RDONLY)
     except OSError:
         raise Exit(1, f"Could not open passwd file {path} for reading.\nUse -c option to create new one.\n") from None
     data = b""
@@ -88,7 +88,7 @@ def _content(path: str) -> str:
         pass
     finally:
         os.close(handle)
-    return text(data)
+    return to_text(data)
 
 
 def _names(line: str) -> tuple[str, str]:
@@ -97,16 +97,16 @@ def _names(line: str) -> tuple[str, str]:
         return "", ""
     user, _, rest = line.partition(":")
     realm = rest.partition(":")[0]
-    if max(len(user), len(realm)) > _LONGEST:
-        raise Exit(1, f"The following line contains a string longer than the allowed maximum size ({_LONGEST}): {line}\n")
+    if max(len(user), len(realm)) > _MAX_NAME_BYTES:
+        raise Exit(1, f"The following line contains a string longer than the allowed maximum size ({_MAX_NAME_BYTES}): {line}\n")
     return user, realm
 
 
 def _record(realm: str, user: str) -> str:
     try:
-        password = twice(_LONGEST)
-    except TooLong:
+        password = prompt_twice(_MAX_NAME_BYTES)
+    except PasswordTooLong:
         raise Exit(5, "password too long") from None
     if password is None:
         raise Exit(1, "They don't match, sorry.\n")
-    return f"{user}:{realm}:{hashlib.md5(raw(f'{user}:{realm}:{password}'), usedforsecurity=False).hexdigest()}\n"
+    return f"{user}:{realm}:{hashlib.md5(to_bytes(f'{user}:{realm}:{password}'), usedforsecurity=False).hexdigest()}\n"

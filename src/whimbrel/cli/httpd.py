@@ -9,7 +9,7 @@ import os
 import sys
 
 from whimbrel.cli import texts
-from whimbrel.cli.arguments import Arguments, WrongUse, parse
+from whimbrel.cli.arguments import Arguments, UsageError, parse
 
 
 def main() -> None:
@@ -30,9 +30,9 @@ def run(argv: list[str]) -> int:
     """Do what *argv* says; the exit status."""
     try:
         arguments = parse(argv[0], argv[1:])
-    except WrongUse as problem:
-        said = f"{os.path.basename(argv[0])}: {problem.message}\n" if problem.message else ""
-        sys.stderr.write(said + texts.usage(argv[0], _dialect(argv)))
+    except UsageError as problem:
+        message = f"{os.path.basename(argv[0])}: {problem.message}\n" if problem.message else ""
+        sys.stderr.write(message + texts.usage(argv[0], _dialect(argv)))
         return 1
     if arguments.show:
         return show(arguments)
@@ -47,7 +47,7 @@ def show(arguments: Arguments) -> int:
         from whimbrel.cli import json_output, places
 
         root = places.root_of(arguments.root)
-        json_output.write(json_output.of_show(arguments, root, places.file_of(root)))
+        json_output.write(json_output.show_document(arguments, root, places.file_of(root)))
         return 0
     if arguments.show == "v":
         text = texts.version(arguments.dialect)

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, Program, Wrong, parse, say, start
+from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, parse, write_stderr, start
 
-_PIECE: Final = 1024
+_MAX_LINE_BYTES: Final = 1024
 _PAIR: Final = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")
 
 
@@ -25,11 +25,11 @@ def main() -> None:
     start(run, "httxt2dbm")
 
 
-def run(program: Program) -> int:
+def run(program: UtilityProgram) -> int:
     """Convert; the exit status.  Raises Exit."""
     try:
         options = dict(parse(program.words, "vf:i:o:")[0])
-    except Wrong as problem:
+    except UsageError as problem:
         raise Exit(1, f"{program.name}: {problem.message}\nError: Parsing Arguments Failed\n\n{usage.HTTXT2DBM}") from None
     for letter, what in (("i", "input file"), ("o", "output DBM")):
         if letter not in options:
@@ -39,27 +39,27 @@ def run(program: Program) -> int:
 
 
 def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
-    from whimbrel.utilities.databases import Database, Failure
+    from whimbrel.utilities.databases import DbmDatabase, DbmError
 
-    tell = say if verbose else _ignore
-    tell(f"DBM Format: {kind}\n")
+    log = write_stderr if verbose else _ignore
+    log(f"DBM Format: {kind}\n")
     data = _read(source)
-    tell(f"Input File: {source}\n")
+    log(f"Input File: {source}\n")
     try:
-        database = Database(target, kind, create=True)
-    except Failure as problem:
-        raise Exit(1, f"{problem.noise}Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n") from None
-    tell(f"DBM File: {target}\n")
+        database = DbmDatabase(target, kind, create=True)
+    except DbmError as problem:
+        raise Exit(1, f"{problem.library_message}Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n") from None
+    log(f"DBM File: {target}\n")
     try:
         try:
             for key, value in _pairs(data):
-                tell(f"    '{key}' -> '{value}'\n")
-                database.put(raw(key), raw(value))
+                log(f"    '{key}' -> '{value}'\n")
+                database.put(to_bytes(key), to_bytes(value))
         finally:
             database.save()  # what came before a pair that doesn't fit stays
-    except Failure as problem:
+    except DbmError as problem:
         raise Exit(1, f"Error: Converting to DBM: ({problem.code}) {problem.reason}\n\n") from None
-    tell("Conversion Complete.\n")
+    log("Conversion Complete.\n")
 
 
 def _ignore(line: str) -> None:
@@ -70,7 +70,7 @@ def _read(path: str) -> bytes:
     if path == "-":
         return sys.stdin.buffer.read()
     try:
-        with open(raw(path), "rb") as file:
+        with open(to_bytes(path), "rb") as file:
             return file.read()
     except IsADirectoryError:
         return b""
@@ -79,8 +79,8 @@ def _read(path: str) -> bytes:
 
 
 def _pairs(data: bytes) -> Iterator[tuple[str, str]]:
-    for line in text(data).split("\n"):
-        for at in range(0, len(line), _PIECE):
-            found = _PAIR.match(line[at:at + _PIECE].partition("\0")[0])
-            if found is not None:
-                yield found.group(1), found.group(2)
+    for line in to_text(data).split("\n"):
+        for at in range(0, len(line), _MAX_LINE_BYTES):
+            match = _PAIR.match(line[at:at + _MAX_LINE_BYTES].partition("\0")[0])
+            if match is not None:
+                yield match.group(1), match.group(2)

@@ -14,12 +14,12 @@ from whimbrel.catalogue.load import WHERE, catalogue
 from whimbrel.cli import texts
 from whimbrel.cli.arguments import Arguments
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.hosts import Chain, Hosts
+from whimbrel.config.hosts import AddressChain, VirtualHostTable
 from whimbrel.config.load import catalogue_of
 from whimbrel.config.model import LogSink, Server
-from whimbrel.errors import ConfigError, Place, StartError
+from whimbrel.errors import ConfigError, SourceLocation, StartError
 from whimbrel.modules import ALL
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 Json = dict[str, Any]
 
@@ -31,54 +31,54 @@ def write(document: Json) -> None:
 
 def plain(text: str) -> str:
     """Text with one character per byte as what it says in UTF-8."""
-    return text if text.isascii() else raw(text).decode("utf-8", "backslashreplace")
+    return text if text.isascii() else to_bytes(text).decode("utf-8", "backslashreplace")
 
 
-def of_show(arguments: Arguments, root: str, file: str) -> Json:
+def show_document(arguments: Arguments, root: str, file: str) -> Json:
     """-v, -V, -l, -L."""
     version = "2.2" if arguments.dialect == "2.2" else "2.4"
     if arguments.show == "l":
-        return {"compiled_in_modules": [*texts.FIRST, *texts.BUILT_IN]}
+        return {"compiled_in_modules": [*texts.CORE_MODULES, *texts.BUILT_IN]}
     if arguments.show == "L":
-        known = catalogue(version)
-        wanted = {m.source: m for m in known.modules if m.static or m.file in ALL}
+        version_catalogue = catalogue(version)
+        wanted = {m.source: m for m in version_catalogue.modules if m.is_static or m.file in ALL}
         return {"directives": [
             {"name": row.name, "module": row.source, "help": row.help, "arguments": row.args, "contexts": contexts(row.where, version),
              "override": [name for name, bit in WHERE.items() if row.where & bit], "default": row.default}
-            for source in wanted for row in known.module_rows(source)]}
-    found: Json = {"version": texts.VERSION, "compatible_with": texts.COMPATIBLE[arguments.dialect], "built": texts.built()}
+            for source in wanted for row in version_catalogue.module_rows(source)]}
+    document: Json = {"version": texts.VERSION, "compatible_with": texts.COMPATIBLE[arguments.dialect], "built": texts.built()}
     if arguments.show == "V":
-        found |= {"mpm": "prefork" if version == "2.2" else "event", "server_root": root, "config_file": file, "pid_file": "logs/httpd.pid",
+        document |= {"mpm": "prefork" if version == "2.2" else "event", "server_root": root, "config_file": file, "pid_file": "logs/httpd.pid",
                   "error_log": "logs/error_log", "types_config": "conf/mime.types"}
-    return found
+    return document
 
 
-def of_check(configuration: Configuration | None, problem: ConfigError | StartError | None) -> Json:
+def check_document(configuration: Configuration | None, problem: ConfigError | StartError | None) -> Json:
     """-t with or without dumps: whether it is fine, the messages on the way, and what was asked for."""
-    found: Json = {"ok": problem is None}
+    document: Json = {"ok": problem is None}
     if problem is not None:
-        found["error"] = of_problem(problem)
+        document["error"] = problem_document(problem)
     if configuration is None:
-        return found
-    found["messages"] = [
-        {"level": m.level, "module": m.module, "code": m.code, "text": plain(m.text), "cause": m.cause, **of_place(m.place)}
+        return document
+    document["messages"] = [
+        {"level": m.level, "module": m.module, "code": m.code, "text": plain(m.text), "cause": m.cause, **place_document(m.place)}
         for m in configuration.messages]
     if problem is None:
-        found["without_behaviour"] = [
-            {"directive": node.name, "module": source, **of_place(node.place)} for node, source in configuration.unimplemented]
+        document["without_behaviour"] = [
+            {"directive": node.name, "module": source, **place_document(node.place)} for node, source in configuration.unimplemented]
         names = set(configuration.options.defines)
-        found |= {key: make(configuration) for name, (key, make) in _DUMPS.items() if name in names}
-    return found
+        document |= {key: make(configuration) for name, (key, make) in _DUMPS.items() if name in names}
+    return document
 
 
-def of_problem(problem: ConfigError | StartError) -> Json:
+def problem_document(problem: ConfigError | StartError) -> Json:
     """Why it can't be read or started."""
     if isinstance(problem, StartError):
         return {"status": problem.status, "lines": [plain(line) for line in problem.lines]}
-    return {"status": 1, "code": problem.code, "reason": plain(problem.reason), "hint": problem.hint, **of_place(problem.place)}
+    return {"status": 1, "code": problem.code, "reason": plain(problem.reason), "hint": problem.hint, **place_document(problem.place)}
 
 
-def of_place(place: Place | None) -> Json:
+def place_document(place: SourceLocation | None) -> Json:
     """The file and the line, and the Include lines that led there, innermost first."""
     if place is None:
         return {}
@@ -93,11 +93,11 @@ def of_place(place: Place | None) -> Json:
 # dumps -------------------------------------------------------------------------------------------
 def virtual_hosts(configuration: Configuration) -> list[Json]:
     """The addresses in the order of -S, each with the servers that are tried."""
-    hosts = configuration.hosts or Hosts(configuration)
+    hosts = configuration.hosts or VirtualHostTable(configuration)
     return [_chain(chain) for chain in (*hosts.chains(), *hosts.defaults) if chain.server is not None]
 
 
-def _chain(chain: Chain) -> Json:
+def _chain(chain: AddressChain) -> Json:
     assert chain.server is not None
     return {"address": chain.address.host, "port": chain.address.port or None, "default_server": _server(chain.server),
             "servers": [{"port": address.port or None, **_server(server)} for address, server in chain.names] or [_server(chain.server)]}
@@ -105,22 +105,22 @@ def _chain(chain: Chain) -> Json:
 
 def _server(server: Server) -> Json:
     return {"name": plain(server.name), "aliases": [plain(n) for n in server.names], "wild_aliases": [plain(n) for n in server.wild_names],
-            **of_place(server.place)}
+            **place_document(server.place)}
 
 
 def run_settings(configuration: Configuration) -> Json:
     """The run part of -S."""
-    from whimbrel.config.core import CoreServer
-    from whimbrel.modules.core.process import Process
+    from whimbrel.config.core import CoreServerConfig
+    from whimbrel.modules.core.process import MpmConfig
 
-    spec, conf = configuration.spec, configuration.main.conf(Process)
+    spec, conf = configuration.spec, configuration.main.config(MpmConfig)
     sink = spec.error_log
     return {
         "server_root": plain(configuration.root),
-        "document_root": plain(configuration.main.conf(CoreServer).document_root or f"{configuration.root}/htdocs"),
+        "document_root": plain(configuration.main.config(CoreServerConfig).document_root or f"{configuration.root}/htdocs"),
         "error_log": None if sink is None else _sink(sink),
         "pid_file": plain(spec.pid_file), "user": plain(conf.user), "group": plain(conf.group),
-        "listen": [{"address": one.address or None, "port": one.port, "protocol": one.protocol or None} for one in spec.listeners],
+        "listen": [{"address": listener.address or None, "port": listener.port, "protocol": listener.protocol or None} for listener in spec.listeners],
         "defines": {plain(name): _value(configuration, name) for name in configuration.defines},
     }
 
@@ -137,24 +137,24 @@ def _value(configuration: Configuration, name: str) -> str | None:
 def modules(configuration: Configuration) -> list[Json]:
     """-M."""
     rows = {row.identifier: row for row in catalogue_of(configuration.dialect).modules}
-    return [{"name": m.name, "source": m.source, "linkage": "static" if m.name in rows and rows[m.name].static else "shared",
+    return [{"name": m.name, "source": m.source, "linkage": "static" if m.name in rows and rows[m.name].is_static else "shared",
              "has_behaviour": m.name in rows and rows[m.name].file in configuration.available} for m in configuration.modules.modules]
 
 
 def includes(configuration: Configuration) -> list[Json]:
     """The files in the order of reading; *line* is that of the Include."""
-    return [{"file": plain(one.path), "line": one.line or None, "depth": one.depth} for one in configuration.includes]
+    return [{"file": plain(include.path), "line": include.line or None, "depth": include.depth} for include in configuration.includes]
 
 
 def tree(configuration: Configuration) -> list[Json]:
     """The directives that count, each with the number of sections around it."""
-    found = []
-    waiting = [(node, 0) for node in reversed(configuration.tree)]
-    while waiting:
-        node, depth = waiting.pop()
-        found.append({"name": node.name, "arguments": plain(node.args), "depth": depth, **of_place(node.place)})
-        waiting += [(child, depth + 1) for child in reversed(node.children)]
-    return found
+    directives = []
+    pending = [(node, 0) for node in reversed(configuration.tree)]
+    while pending:
+        node, depth = pending.pop()
+        directives.append({"name": node.name, "arguments": plain(node.args), "depth": depth, **place_document(node.place)})
+        pending += [(child, depth + 1) for child in reversed(node.children)]
+    return directives
 
 
 _DUMPS = {

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Final, TypeVar
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass, field
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, Program, Wrong, parse, start
+from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, parse, start
 
-PATIENCE: Final = 5.0  # seconds for one address
-_GIVE_UP: Final = 20  # look-ups in a row without an answer in time
-Answer = TypeVar("Answer")
+LOOKUP_TIMEOUT: Final = 5.0  # seconds for one address
+_MAX_TIMEOUTS: Final = 20  # look-ups in a row without an answer in time
+ResultT = TypeVar("ResultT")
 _MAPPED: Final = bytes(10) + b"\xff\xff"  # an IPv4 address as an IPv6 one
 _HEX: Final = "0123456789abcdefABCDEF:"
 
@@ -28,38 +28,38 @@ def main() -> None:
     start(run, "logresolve")
 
 
-def run(program: Program) -> int:
+def run(program: UtilityProgram) -> int:
     """Resolve standard input; the exit status.  Raises Exit."""
     try:
         options, _ = parse(program.words, "s:c")
-    except Wrong as problem:
-        if program.old:
-            raise Exit(0, usage.LOGRESOLVE_OLD) from None
+    except UsageError as problem:
+        if program.is_22:
+            raise Exit(0, usage.LOGRESOLVE_22) from None
         raise Exit(1, f"{program.name}: {problem.message}\n{usage.LOGRESOLVE}") from None
     chosen = dict(options)
-    work = Resolving("c" in chosen, program.old)
+    resolver = LogResolver("c" in chosen, program.is_22)
     for line in sys.stdin.buffer:
-        sys.stdout.buffer.write(raw(work.line(text(line))))
+        sys.stdout.buffer.write(to_bytes(resolver.line(to_text(line))))
     sys.stdout.buffer.flush()
     if "s" in chosen:
-        _write(program, chosen["s"], work.statistics())
+        _write(program, chosen["s"], resolver.statistics())
     return 0
 
 
-def _write(program: Program, path: str, content: str) -> None:
+def _write(program: UtilityProgram, path: str, content: str) -> None:
     try:
-        with open(raw(path), "wb") as file:
-            file.write(raw(content))
+        with open(to_bytes(path), "wb") as file:
+            file.write(to_bytes(content))
     except OSError:
         raise Exit(1, f"{program.name}: Could not open {path} for writing.") from None
 
 
 @dataclass(slots=True)
-class Resolving:
+class LogResolver:
     """A log on its way: what is known of its addresses, and the counts of the statistics."""
 
-    double: bool
-    old: bool = False
+    double_lookup: bool
+    is_22: bool = False
     names: dict[str, str] = field(default_factory=dict)
     entries: int = 0
     named: int = 0
@@ -67,64 +67,64 @@ class Resolving:
     unknown: int = 0
     refused: int = 0
     hits: int = 0
-    late: int = 0
+    consecutive_timeouts: int = 0
 
     def line(self, line: str) -> str:
         """The line with its address resolved."""
-        if self.old and line == "\n":
+        if self.is_22 and line == "\n":
             return ""
         self.entries += 1
         address, space, rest = line.partition(" ")
-        if self.old and not space:
+        if self.is_22 and not space:
             address = address.removesuffix("\n")
         if not space:
             rest = "\n"
         if address in self.names:
-            return self._known(address, space, rest)
-        family, packed = _address(address, self.old)
+            return self._cached_line(address, space, rest)
+        family, packed = _address(address, self.is_22)
         if family is None or line[:1] not in _HEX:
             self.named += 1
             return line
         self.resolved += 1
-        name = self._name(address, family, packed)
+        name = self._resolve(address, family, packed)
         self.names[address] = name or address
-        return self._joined(name, space, rest) if name else line
+        return self._output_line(name, space, rest) if name else line
 
-    def _known(self, address: str, space: str, rest: str) -> str:
+    def _cached_line(self, address: str, space: str, rest: str) -> str:
         self.hits += 1
-        if self.old:
+        if self.is_22:
             self.resolved += 1
-        return self._joined(self.names[address], space, rest)
+        return self._output_line(self.names[address], space, rest)
 
-    def _joined(self, name: str, space: str, rest: str) -> str:
-        return f"{name}\n" if self.old and not space else f"{name} {rest}"
+    def _output_line(self, name: str, space: str, rest: str) -> str:
+        return f"{name}\n" if self.is_22 and not space else f"{name} {rest}"
 
-    def _name(self, address: str, family: int, packed: bytes) -> str:
-        name = self._ask(socket.inet_ntop(family, packed).removeprefix("::ffff:") if packed[:12] == _MAPPED else socket.inet_ntop(family, packed))
+    def _resolve(self, address: str, family: int, packed: bytes) -> str:
+        name = self._reverse_lookup(socket.inet_ntop(family, packed).removeprefix("::ffff:") if packed[:12] == _MAPPED else socket.inet_ntop(family, packed))
         if not name:
             self.unknown += 1
-        elif self.double and not self._confirmed(name, family, packed):
+        elif self.double_lookup and not self._confirmed(name, family, packed):
             self.refused += 1
             return ""
         return name
 
-    def _ask(self, address: str) -> str:
-        found = self._in_time(lambda: [socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]])
-        return found[0] if found else ""
+    def _reverse_lookup(self, address: str) -> str:
+        names = self._in_time(lambda: [socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]])
+        return names[0] if names else ""
 
     def _confirmed(self, name: str, family: int, packed: bytes) -> bool:
         return packed in self._in_time(lambda: [socket.inet_pton(family, str(info[4][0])) for info in socket.getaddrinfo(name, None, family)])
 
-    def _in_time(self, question: Callable[[], list[Answer]]) -> list[Answer]:
+    def _in_time(self, lookup: Callable[[], list[ResultT]]) -> list[ResultT]:
         """The answers of the resolver, or none where it fails or takes too long."""
-        if self.late >= _GIVE_UP:
+        if self.consecutive_timeouts >= _MAX_TIMEOUTS:
             return []
-        answers: list[list[Answer]] = []
-        thread = Thread(target=_answer, args=(question, answers), daemon=True)
+        results: list[list[ResultT]] = []
+        thread = Thread(target=_run_lookup, args=(lookup, results), daemon=True)
         thread.start()
-        thread.join(PATIENCE)
-        self.late = self.late + 1 if thread.is_alive() else 0
-        return answers[0] if answers else []
+        thread.join(LOOKUP_TIMEOUT)
+        self.consecutive_timeouts = self.consecutive_timeouts + 1 if thread.is_alive() else 0
+        return results[0] if results else []
 
     def statistics(self) -> str:
         """What -s writes."""
@@ -132,7 +132,7 @@ class Resolving:
                 ("    - No reverse : %d", self.unknown, False), ("    - Double lookup failed : %d", self.refused, False),
                 ("Cache hits      : %d", self.hits, True), ("Cache size      : %d", len(self.names), True)]
         text = "".join(form % count + "\n" for form, count, always in rows if always or count)
-        return f"logresolve Statistics:\n{text}" + (self._buckets() if self.old else "")
+        return f"logresolve Statistics:\n{text}" + (self._buckets() if self.is_22 else "")
 
     def _buckets(self) -> str:
         """2.2's table of its cache: an address stands in the bucket that the sum of its four bytes names, modulo 256."""
@@ -144,16 +144,16 @@ class Resolving:
         return "Cache buckets   :     IP number * hostname\n" + "".join(rows)
 
 
-def _answer(question: Callable[[], list[Answer]], answers: list[list[Answer]]) -> None:
+def _run_lookup(lookup: Callable[[], list[ResultT]], results: list[list[ResultT]]) -> None:
     try:
-        answers.append(question())
+        results.append(lookup())
     except (OSError, UnicodeError):
-        answers.append([])
+        results.append([])
 
 
-def _address(word: str, old: bool) -> tuple[int | None, bytes]:
+def _address(word: str, is_22: bool) -> tuple[int | None, bytes]:
     """Family and bytes of a numeric address as getaddrinfo reads it (127.1 too), or None; 2.2 knows four dotted numbers only."""
-    if old:
+    if is_22:
         digits = word.replace(".", "").isdigit() and word.count(".") == 3
         return _parsed(socket.AF_INET, word) if digits else (None, b"")
     return _parsed(socket.AF_INET6, word) if ":" in word else _parsed(socket.AF_INET, word)

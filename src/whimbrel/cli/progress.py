@@ -8,11 +8,11 @@ import time
 from types import TracebackType
 from typing import Any, Final
 
-_OFTEN: Final = 0.1
+_REFRESH_SECONDS: Final = 0.1
 """Seconds between two looks at the bar."""
 
 
-class Bar:
+class ProgressBar:
     """A line that goes away when the work is done: files while they are read, then what is worked out, with a bar.
 
     ``look`` is a `reading.Progress`, ``step`` an `estate.Step`.
@@ -24,7 +24,7 @@ class Bar:
         self._files = 0
         self._shown = 0.0
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -38,20 +38,20 @@ class Bar:
     def __exit__(self, _kind: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
         self.stop()
 
-    def look(self, path: str) -> None:
+    def on_file(self, path: str) -> None:
         """Called for each file and folder."""
         self._files += 1
         self._show(f"reading {os.path.basename(path)}", self._files, None)
 
-    def step(self, what: str, done: int, whole: int) -> None:
+    def on_step(self, what: str, done: int, total: int) -> None:
         """Called when *done* of *whole* are done of some work."""
-        self._show(what, done, whole)
+        self._show(what, done, total)
 
-    def _show(self, what: str, done: int, whole: int | None) -> None:
-        if self._bar is None or time.monotonic() - self._shown < _OFTEN:
+    def _show(self, what: str, done: int, total: int | None) -> None:
+        if self._bar is None or time.monotonic() - self._shown < _REFRESH_SECONDS:
             return
         self._shown = time.monotonic()
-        self._bar.tasks[0].total = whole  # where update has None for "as it was"
+        self._bar.tasks[0].total = total  # where update has None for "as it was"
         self._bar.update(self._task, description=what, completed=done, refresh=True)
 
     def stop(self) -> None:

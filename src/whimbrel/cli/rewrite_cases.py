@@ -15,7 +15,7 @@ from whimbrel.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RewriteCase:
     """One expectation.  *target* is "" where only the status counts, *status* 0 where only the target does; *host* "" means the server's own."""
 
     line: int
@@ -33,7 +33,7 @@ class BadTable(Exception):
 _HEADER: Final = re.compile(r"\[([^\]:]+):\s*([^\]]*)\]")
 
 
-def read_cases(text: str) -> list[Case]:
+def read_cases(text: str) -> list[RewriteCase]:
     """The cases of a table of either kind; raises BadTable.  Empty lines and those that begin with ``#`` don't count."""
     rows = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1)]
     rows = [(n, line) for n, line in rows if line and not line.startswith("#")]
@@ -42,16 +42,16 @@ def read_cases(text: str) -> list[Case]:
     return [_from_line(n, line) for n, line in rows]
 
 
-def _from_line(number: int, line: str) -> Case:
+def _from_line(number: int, line: str) -> RewriteCase:
     headers = tuple((m[1].strip(), m[2].strip()) for m in _HEADER.finditer(line))
     words = _HEADER.sub(" ", line).split()
     if not 2 <= len(words) <= 3 or not words[1].isdigit():
         raise BadTable(f"line {number}: expected PATH STATUS [TARGET]")
     path, host = _split(words[0])
-    return Case(number, path, int(words[1]), words[2] if len(words) == 3 else "", host, headers)
+    return RewriteCase(number, path, int(words[1]), words[2] if len(words) == 3 else "", host, headers)
 
 
-def _from_csv(rows: list[tuple[int, str]]) -> list[Case]:
+def _from_csv(rows: list[tuple[int, str]]) -> list[RewriteCase]:
     names = [name.strip().lower() for name in next(csv.reader([rows[0][1]], skipinitialspace=True))]
     url = next((names.index(name) for name in ("request_url", "path", "url") if name in names), None)
     if url is None:
@@ -60,14 +60,14 @@ def _from_csv(rows: list[tuple[int, str]]) -> list[Case]:
             for number, line in rows[1:]]
 
 
-def _from_row(number: int, row: dict[str, str], url: str) -> Case:
+def _from_row(number: int, row: dict[str, str], url: str) -> RewriteCase:
     path, host = _split(row[url].strip())
     status = (row.get("response_statuscode") or row.get("status") or "").strip()
     if status and not status.isdigit():
         raise BadTable(f"line {number}: {status} is no status")
     prefix = "request_header_"
     headers = tuple((name.removeprefix(prefix), value.strip()) for name, value in row.items() if name.startswith(prefix) and value.strip())
-    return Case(number, path, int(status or 0), (row.get("response_url") or row.get("target") or "").strip(), host, headers)
+    return RewriteCase(number, path, int(status or 0), (row.get("response_url") or row.get("target") or "").strip(), host, headers)
 
 
 def _split(url: str) -> tuple[str, str]:

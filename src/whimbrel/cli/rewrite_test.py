@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from whimbrel.cli.rewrite_cases import BadTable, Case, read_cases
+from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 from whimbrel.records import dataclass, field
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -17,14 +17,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 # What a .htaccess file of redirects may need; the modules that have no file here are left out.
 MODULES: Final = ("authz_core", "mime", "dir", "alias", "env", "setenvif", "headers", "expires", "rewrite", "negotiation", "autoindex", "include")
 LOOPS: Final = {"AH00124": "loops: it exceeds the limit of internal redirects", "AH02596": "loops: it exceeds the limit of [N] rounds"}
-USELESS, DIFFERENT, FINE = 2, 1, 0
+EXIT_USAGE, EXIT_DIFFERENT, EXIT_OK = 2, 1, 0
 
 
 @dataclass(slots=True)
-class Outcome:
+class CaseResult:
     """What one case came to; *reasons* is empty for a case that holds."""
 
-    case: Case
+    case: RewriteCase
     status: int
     location: str
     reasons: list[str] = field(default_factory=list)
@@ -46,52 +46,52 @@ def rewrite_test(
 
     try:
         table = read_cases(cases.read_text(encoding="latin-1"))
-        with tempfile.TemporaryDirectory(prefix="whimbrel-") as folder:
-            serving = _engine(conf, root, at, folder, defines or [], dialect)
-            outcomes = [ask(serving, case) for case in table]
+        with tempfile.TemporaryDirectory(prefix="whimbrel-") as directory:
+            serving = _engine(conf, root, at, directory, defines or [], dialect)
+            outcomes = [run_case(serving, case) for case in table]
             rules = _rules(serving)
     except (OSError, BadTable, ConfigError, StartError) as problem:
         typer.echo(str(problem), err=True)
-        raise typer.Exit(USELESS) from None
-    _tell(outcomes, rules, verbose)
-    raise typer.Exit(DIFFERENT if any(outcome.reasons for outcome in outcomes) else FINE)
+        raise typer.Exit(EXIT_USAGE) from None
+    _print_report(outcomes, rules, verbose)
+    raise typer.Exit(EXIT_DIFFERENT if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
 
 
-def _engine(conf: Path, root: Path | None, at: str, folder: str, defines: list[str], dialect: str) -> Any:
-    from whimbrel.cli.serve import where
+def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str) -> Any:
+    from whimbrel.cli.serve import root_and_file
     from whimbrel.config.load import load
     from whimbrel.config.options import LoadOptions
     from whimbrel.dialect import DIALECTS
     from whimbrel.modules import ALL
     from whimbrel.octets import from_system
     from whimbrel.request.engine import Engine
-    from whimbrel.testing.standin import StandIn
+    from whimbrel.testing.standin import FakeRuntime
 
     if dialect not in DIALECTS:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
     if conf.name.endswith("htaccess"):
-        above, file = folder, _around(conf, at, folder, dialect)
+        server_root, file = directory, _make_server_root(conf, at, directory, dialect)
     else:
-        above, file = where(conf, root)
-    options = LoadOptions(server_root=from_system(above), file=from_system(file), defines=tuple(defines), check_only=True)
-    runtime: Any = Recorder(StandIn())
+        server_root, file = root_and_file(conf, root)
+    options = LoadOptions(server_root=from_system(server_root), file=from_system(file), defines=tuple(defines), check_only=True)
+    runtime: Any = Recorder(FakeRuntime())
     return Engine(load(options, ALL, DIALECTS[dialect]), runtime)
 
 
-def _around(htaccess: Path, at: str, folder: str, dialect: str) -> str:
+def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> str:
     """A server root in *folder* with the file at the URL path *at*; the path of its configuration."""
-    place = Path(folder, "htdocs", at.strip("/"))
+    place = Path(directory, "htdocs", at.strip("/"))
     place.mkdir(parents=True, exist_ok=True)
     (place / ".htaccess").write_bytes(htaccess.read_bytes())
-    Path(folder, "conf").mkdir()
-    Path(folder, "conf/mime.types").touch()
-    Path(folder, "logs").mkdir()
-    new = dialect != "2.2"
-    modules = [name for name in MODULES if new or name != "authz_core"]
-    lines = [f"LoadModule {name}_module modules/mod_{name}.so" for name in ((*modules, "mpm_event") if new else (*modules, "authz_host"))]
-    lines += ["Listen 80", "ServerName localhost", f'DocumentRoot "{folder}/htdocs"', f'<Directory "{folder}/htdocs">', "AllowOverride All",
-              "Options FollowSymLinks", *(["Require all granted"] if new else []), "</Directory>"]
-    path = Path(folder, "conf/httpd.conf")
+    Path(directory, "conf").mkdir()
+    Path(directory, "conf/mime.types").touch()
+    Path(directory, "logs").mkdir()
+    is_24 = dialect != "2.2"
+    modules = [name for name in MODULES if is_24 or name != "authz_core"]
+    lines = [f"LoadModule {name}_module modules/mod_{name}.so" for name in ((*modules, "mpm_event") if is_24 else (*modules, "authz_host"))]
+    lines += ["Listen 80", "ServerName localhost", f'DocumentRoot "{directory}/htdocs"', f'<Directory "{directory}/htdocs">', "AllowOverride All",
+              "Options FollowSymLinks", *(["Require all granted"] if is_24 else []), "</Directory>"]
+    path = Path(directory, "conf/httpd.conf")
     path.write_text("\n".join(lines) + "\n")
     return str(path)
 
@@ -99,37 +99,37 @@ def _around(htaccess: Path, at: str, folder: str, dialect: str) -> str:
 class Recorder:
     """A stand-in runtime that keeps what the rules did and forgets it before each request."""
 
-    def __init__(self, world: Any) -> None:
-        self._world = world
+    def __init__(self, runtime: Any) -> None:
+        self._runtime = runtime
         self.rewriting: list[Any] = []
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._world, name)
+        return getattr(self._runtime, name)
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------------------------------------
-def ask(serving: Any, case: Case) -> Outcome:
+def run_case(serving: Any, case: RewriteCase) -> CaseResult:
     """Ask one case and compare."""
     from whimbrel.request.record import Connection
-    from whimbrel.testing.wire import Client
+    from whimbrel.testing.wire import TestClient
 
     runtime = serving.runtime
     runtime.rewriting = []
     runtime.logs.clear()
     fields = {"Host": case.host or serving.main.name, "Connection": "close", **dict(case.headers)}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    client = Client(serving, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
+    client = TestClient(serving, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
     top = client.send(f"GET {case.path} HTTP/1.1\r\n{head}\r\n".encode("latin-1")).decode("latin-1").partition("\r\n\r\n")[0]
     line, *rest = top.split("\r\n")
     location = next((value.strip() for name, _, value in (f.partition(":") for f in rest) if name.lower() == "location"), "")
-    outcome = Outcome(case, int(line.split()[1]), location, steps=runtime.rewriting)
+    outcome = CaseResult(case, int(line.split()[1]), location, steps=runtime.rewriting)
     outcome.reasons += _differences(outcome, fields["Host"])
     log = b"".join(part for parts in runtime.logs.values() for part in parts).decode("latin-1")
     outcome.reasons += [text for code, text in LOOPS.items() if code in log]
     return outcome
 
 
-def _differences(outcome: Outcome, host: str) -> list[str]:
+def _differences(outcome: CaseResult, host: str) -> list[str]:
     case, reasons = outcome.case, []
     if case.status and outcome.status != case.status:
         reasons.append(f"status {outcome.status}, expected {case.status}")
@@ -140,28 +140,28 @@ def _differences(outcome: Outcome, host: str) -> list[str]:
 
 def _absolute(url: str, host: str) -> str:
     """The URL without scheme and host where these are the server's own: tables name such targets by their path."""
-    for own in (f"http://{host}", f"https://{host}"):
-        if url.startswith(f"{own}/"):
-            return url[len(own):]
+    for own_prefix in (f"http://{host}", f"https://{host}"):
+        if url.startswith(f"{own_prefix}/"):
+            return url[len(own_prefix):]
     return url
 
 
 # Telling --------------------------------------------------------------------------------------------------------------------------------------------
 def _rules(serving: Any) -> list[str]:
     """The places of the rules that the cases could have used, in their order."""
-    from whimbrel.modules.mod_rewrite.settings import RewriteServer
+    from whimbrel.modules.mod_rewrite.settings import RewriteServerConfig
     from whimbrel.modules.mod_rewrite.trace import reached_rules
 
-    places = {place for place in reached_rules(serving.configuration.servers(), RewriteServer) if place is not None}
+    places = {place for place in reached_rules(serving.configuration.servers(), RewriteServerConfig) if place is not None}
     return [_place(place) for place in sorted(places, key=lambda place: (place.path, place.line))]
 
 
-def _tell(outcomes: list[Outcome], rules: list[str], verbose: bool) -> None:
+def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -> None:
     bad = [outcome for outcome in outcomes if outcome.reasons]
     for outcome in bad:
         typer.echo(f"line {outcome.case.line}: {outcome.case.path}: {'; '.join(outcome.reasons)}")
         if verbose:
-            _tell_steps(outcome)
+            _print_steps(outcome)
     for earlier, later in sorted(overlaps(outcomes)):
         typer.echo(f"{later}: also fits URLs that {earlier} takes first")
     used = {_place(step.place) for outcome in outcomes for step in outcome.steps if step.applied}
@@ -171,22 +171,22 @@ def _tell(outcomes: list[Outcome], rules: list[str], verbose: bool) -> None:
     typer.echo(f"{len(outcomes)} cases, {len(outcomes) - len(bad)} as expected, {len(bad)} different")
 
 
-def _tell_steps(outcome: Outcome) -> None:
+def _print_steps(outcome: CaseResult) -> None:
     for step in outcome.steps:
-        for asked in step.conditions:
-            typer.echo(f"    condition '{asked.subject}' {asked.pattern}: {'holds' if asked.holds else 'fails'}")
+        for condition in step.conditions:
+            typer.echo(f"    condition '{condition.subject}' {condition.pattern}: {'holds' if condition.holds else 'fails'}")
         typer.echo(f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'" + (f" -> {step.result}" if step.applied else ", not applied"))
 
 
-def overlaps(outcomes: list[Outcome]) -> set[tuple[str, str]]:
+def overlaps(outcomes: list[CaseResult]) -> set[tuple[str, str]]:
     """Pairs of rules (as places) of which the first ended the matter for a URL that the second fits too, and the second was never applied."""
     used = {_place(step.place) for outcome in outcomes for step in outcome.steps if step.applied}
-    found: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for outcome in outcomes:
         for step in outcome.steps:
             if step.applied and step.result:
-                found |= {(_place(step.place), _place(later)) for later in step.also if _place(later) not in used}
-    return found
+                pairs |= {(_place(step.place), _place(later)) for later in step.also if _place(later) not in used}
+    return pairs
 
 
 def _place(place: Any) -> str:

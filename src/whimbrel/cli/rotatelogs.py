@@ -13,8 +13,8 @@ from typing import Final
 
 from whimbrel.records import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, Program, Wrong, parse, say, start
-from whimbrel.utilities.rotation import Plan, Rotation
+from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, parse, write_stderr, start
+from whimbrel.utilities.rotation import RotationSchedule, Rotation
 
 _UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _BUFFER: Final = 65536
@@ -25,28 +25,28 @@ def main() -> None:
     start(run, "rotatelogs")
 
 
-def run(program: Program) -> int:
+def run(program: UtilityProgram) -> int:
     """Write standard input away until it ends; the exit status.  Raises Exit."""
-    plan = _plan(program)
-    if plan.verbose:
-        _describe(plan)
-    rotation = Rotation(plan)
-    if plan.force:
+    schedule = _schedule(program)
+    if schedule.verbose:
+        _describe(schedule)
+    rotation = Rotation(schedule)
+    if schedule.force:
         rotation.open()
     try:
-        while (data := _read(plan, rotation)) is not None:
-            rotation.take(data)
-            if plan.echo and data:
+        while (data := _read(schedule, rotation)) is not None:
+            rotation.write(data)
+            if schedule.echo and data:
                 _echo(data)
     except OSError:
         return 3
-    return 3 if program.old else 0
+    return 3 if program.is_22 else 0
 
 
-def _read(plan: Plan, rotation: Rotation) -> bytes | None:
+def _read(schedule: RotationSchedule, rotation: Rotation) -> bytes | None:
     """The next bytes: empty when the wait for them was over, None at the end of input.  Raises OSError."""
-    if plan.empty and plan.seconds:
-        wait = rotation.left()
+    if schedule.empty and schedule.seconds:
+        wait = rotation.seconds_left()
         if wait <= 0 or not select.select([0], [], [], wait)[0]:
             return b""
     return os.read(0, _BUFFER) or None
@@ -61,30 +61,30 @@ def _echo(data: bytes) -> None:
 
 
 @dataclass(slots=True)
-class _Given:
+class _Operands:
     seconds: int = 0
     size: int = 0
     offset: int = 0
 
 
-def _plan(program: Program) -> Plan:
+def _schedule(program: UtilityProgram) -> RotationSchedule:
     try:
-        options, operands = parse(program.words, "lf" if program.old else "lL:p:fDtTvecn:")
-    except Wrong as problem:
+        options, operands = parse(program.words, "lf" if program.is_22 else "lL:p:fDtTvecn:")
+    except UsageError as problem:
         raise Exit(1, f"{program.name}: {problem.message}\n{_usage(program)}") from None
     letters, values = {letter for letter, _ in options}, dict(options)
     files = _files(values["n"]) if "n" in values else 0
-    if not 2 <= len(operands) <= 4 - program.old:
+    if not 2 <= len(operands) <= 4 - program.is_22:
         raise Exit(1, "Incorrect number of arguments\n" + _usage(program))
-    given, name = _Given(), operands[0]
+    operand_values, name = _Operands(), operands[0]
     for at, word in enumerate(operands[1:], 2):
-        problem_text = _operand(given, word, at == len(operands), "l" in letters)
+        problem_text = _operand(operand_values, word, at == len(operands), "l" in letters)
         if problem_text:
             raise Exit(1, f"{problem_text}\n{_usage(program)}")
     pattern = "%" in name
     if files and pattern:
         raise Exit(1, "Cannot use -n with % in filename\n")
-    return Plan(name=name, seconds=given.seconds, size=given.size, offset=given.offset, local="l" in letters, pattern=pattern, force="f" in letters,
+    return RotationSchedule(name=name, seconds=operand_values.seconds, size=operand_values.size, offset=operand_values.offset, local="l" in letters, pattern=pattern, force="f" in letters,
                 parents="D" in letters, verbose="v" in letters, empty="c" in letters, echo="e" in letters, truncate="t" in letters,
                 truncate_next="T" in letters, files=files, link=values.get("L"), program=values.get("p", ""))
 
@@ -96,31 +96,31 @@ def _files(value: str) -> int:
     return count
 
 
-def _usage(program: Program) -> str:
-    return (usage.ROTATELOGS_OLD if program.old else usage.ROTATELOGS).replace("@PATH@", program.path)
+def _usage(program: UtilityProgram) -> str:
+    return (usage.ROTATELOGS_22 if program.is_22 else usage.ROTATELOGS).replace("@PATH@", program.path)
 
 
-def _operand(given: _Given, word: str, last: bool, local: bool) -> str:
+def _operand(operand_values: _Operands, word: str, last: bool, local: bool) -> str:
     """Take up a time, a size or an offset; what is wrong with it, or nothing."""
     unit = next((letter for letter in _UNITS if letter in word), "")
     if unit:
-        if given.size:
+        if operand_values.size:
             return "Rotation size parameter allowed only once"
-        given.size = _int(_number(word) * _UNITS[unit]) if word.index(unit) == len(word) - 1 else 0
-        return "" if given.size else "Invalid rotation size parameter"
-    if (given.size or given.seconds) and last:
-        given.offset = _number(word) * 60
+        operand_values.size = _int(_number(word) * _UNITS[unit]) if word.index(unit) == len(word) - 1 else 0
+        return "" if operand_values.size else "Invalid rotation size parameter"
+    if (operand_values.size or operand_values.seconds) and last:
+        operand_values.offset = _number(word) * 60
         return "UTC offset parameter is not valid with -l" if local else ""
-    if given.seconds:
+    if operand_values.seconds:
         return "Rotation time parameter allowed only once"
-    given.seconds = _number(word)
-    return "" if given.seconds > 0 else "Invalid rotation time parameter"
+    operand_values.seconds = _number(word)
+    return "" if operand_values.seconds > 0 else "Invalid rotation time parameter"
 
 
 def _number(word: str) -> int:
     """atoi(3): what stands at the start, in 32 bits."""
-    found = re.match(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", word)
-    return _int(int(found.group(1))) if found else 0
+    match = re.match(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", word)
+    return _int(int(match.group(1))) if match else 0
 
 
 def _int(value: int) -> int:
@@ -128,16 +128,16 @@ def _int(value: int) -> int:
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _describe(plan: Plan) -> None:
+def _describe(schedule: RotationSchedule) -> None:
     rows: list[tuple[str, str]] = [
-        ("Rotation time interval:      ", f"{plan.seconds:12}"), ("Rotation size interval:      ", f"{plan.size:12}"),
-        ("Rotation time UTC offset:    ", f"{plan.offset:12}"), ("Rotation based on localtime: ", _yes(plan.local)),
-        ("Rotation file date pattern:  ", _yes(plan.pattern)), ("Rotation file forced open:   ", _yes(plan.force)),
-        ("Create parent directories:   ", _yes(plan.parents)), ("Rotation verbose:            ", _yes(plan.verbose)),
-        ("Rotation create empty logs:  ", _yes(plan.empty)), ("Rotation file name: ", f"{plan.name:>21}"),
-        ("Post-rotation prog: ", f"{plan.program or 'not used':>21}"),
+        ("Rotation time interval:      ", f"{schedule.seconds:12}"), ("Rotation size interval:      ", f"{schedule.size:12}"),
+        ("Rotation time UTC offset:    ", f"{schedule.offset:12}"), ("Rotation based on localtime: ", _yes(schedule.local)),
+        ("Rotation file date pattern:  ", _yes(schedule.pattern)), ("Rotation file forced open:   ", _yes(schedule.force)),
+        ("Create parent directories:   ", _yes(schedule.parents)), ("Rotation verbose:            ", _yes(schedule.verbose)),
+        ("Rotation create empty logs:  ", _yes(schedule.empty)), ("Rotation file name: ", f"{schedule.name:>21}"),
+        ("Post-rotation prog: ", f"{schedule.program or 'not used':>21}"),
     ]
-    say("".join(f"{label}{value}\n" for label, value in rows))
+    write_stderr("".join(f"{label}{value}\n" for label, value in rows))
 
 
 def _yes(value: bool) -> str:

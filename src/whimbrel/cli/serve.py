@@ -28,19 +28,19 @@ def serve(
     if dialect not in COMPATIBLE:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
     arguments = Arguments("whimbrel serve")
-    arguments.root, arguments.file = where(file, root)
+    arguments.root, arguments.file = root_and_file(file, root)
     arguments.defines, arguments.before, arguments.after = defines or [], before or [], after or []
     arguments.dialect, arguments.envvars = dialect, str(envvars.resolve()) if envvars is not None else ""
-    arguments.shown += [f"-d {arguments.root}", f"-f {arguments.file}"]
+    arguments.log_words += [f"-d {arguments.root}", f"-f {arguments.file}"]
     raise typer.Exit(run(arguments))
 
 
-def where(file: Path, root: Path | None) -> tuple[str, str]:
+def root_and_file(file: Path, root: Path | None) -> tuple[str, str]:
     """The server root and the file, absolute: a relative file lies below *root* where one is given, else below the working directory."""
     if root is None:
         absolute = Path(os.path.abspath(file))
-        folder = absolute.parent
-        return str(folder.parent if folder.name == "conf" else folder), str(absolute)
+        directory = absolute.parent
+        return str(directory.parent if directory.name == "conf" else directory), str(absolute)
     above = Path(os.path.abspath(root))
     return str(above), str(above / file)
 
@@ -50,7 +50,7 @@ def run(arguments: Arguments) -> int:
     from rich.console import Console
 
     from whimbrel.cli import serve_notes
-    from whimbrel.cli.starting import Reading, failed
+    from whimbrel.cli.starting import ConfigLoader, print_error
     from whimbrel.cli.texts import built
     from whimbrel.errors import ConfigError, StartError
     from whimbrel.octets import from_system
@@ -62,15 +62,15 @@ def run(arguments: Arguments) -> int:
             os.makedirs(os.path.join(arguments.root, name), exist_ok=True)
         except OSError as problem:
             console.print(f"[yellow]can't make {problem.filename}: {problem.strerror}[/]")
-    reading = Reading(arguments, quiet=True)
+    loader = ConfigLoader(arguments, is_silent=True)
     try:
-        configuration = reading.load_to_serve()
-        serve_notes.tell(console, configuration)
-        shown = " ".join(map(from_system, arguments.shown))
-        master = Master(StartOptions(reading.load_to_serve, shown, built=built(), ready=lambda: serve_notes.invite(console, configuration)))
+        configuration = loader.load_to_serve()
+        serve_notes.print_banner(console, configuration)
+        shown = " ".join(map(from_system, arguments.log_words))
+        master = Master(StartOptions(loader.load_to_serve, shown, built=built(), ready=lambda: serve_notes.print_urls(console, configuration)))
         master.prepare(configuration)
     except (ConfigError, StartError) as problem:
-        reading.quiet = False
-        reading.say()
-        return failed(problem, reading)
+        loader.is_silent = False
+        loader.print_messages()
+        return print_error(problem, loader)
     return master.run()

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.messages import format_message
 from whimbrel.config.model import Listener, SectionKind, Server, all_nodes
 from whimbrel.octets import to_system
@@ -27,28 +27,28 @@ OLD_NAMES: Final = {
     "authbasicauthoritative": "is read by mod_auth_basic as before",
     "sslmutex": "is called Mutex", "rewritelog": "is LogLevel rewrite:trace3", "rewriteloglevel": "is LogLevel rewrite:trace1 to trace8",
 }
-_SHOWN_MODES: Final = ("AH00117", "AH00548")  # messages that say the same as the table
+_COVERED_CODES: Final = ("AH00117", "AH00548")  # messages that say the same as the table
 
 
 def changes(configuration: Configuration) -> list[str]:
     """One line for each old directive that the configuration uses, in the order of their first use."""
-    if not configuration.dialect.ah_codes:
+    if not configuration.dialect.messages_24:
         return []
-    found: dict[str, list[str]] = {}
+    places_by_name: dict[str, list[str]] = {}
     for node in all_nodes(configuration.tree):
         if node.name.lower() in OLD_NAMES and not (node.name.lower() == "defaulttype" and node.args.strip().lower() == "none"):
-            found.setdefault(node.name, []).append(f"{_short(node.place.path, configuration)}:{node.place.line}")
+            places_by_name.setdefault(node.name, []).append(f"{_short(node.place.path, configuration)}:{node.place.line}")
     lines = []
-    for name, places in found.items():
+    for name, places in places_by_name.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         lines.append(f"{name[0].upper()}{name[1:]} ({places[0]}{more}) {OLD_NAMES[name.lower()]}")
     return lines
 
 
-def remarks(configuration: Configuration) -> list[str]:
+def messages(configuration: Configuration) -> list[str]:
     """What reading noticed beyond that, in httpd's words."""
-    known = () if not configuration.dialect.ah_codes else _SHOWN_MODES
-    shown = [m for m in configuration.messages if m.code not in known and m.level in ("startup", "warn", "error", "crit", "notice")]
+    shown_codes = () if not configuration.dialect.messages_24 else _COVERED_CODES
+    shown = [m for m in configuration.messages if m.code not in shown_codes and m.level in ("startup", "warn", "error", "crit", "notice")]
     out = [format_message(m, configuration.dialect) for m in shown]
     if os.getuid() != 0 and configuration.spec.user:
         out.append(f"User {configuration.spec.user} and Group {configuration.spec.group} have no effect: you are not root")
@@ -59,18 +59,18 @@ def _short(path: str, configuration: Configuration) -> str:
     return path.removeprefix(configuration.root.rstrip("/") + "/")
 
 
-def tell(console: Console, configuration: Configuration) -> None:
+def print_banner(console: Console, configuration: Configuration) -> None:
     """Print what changed."""
     version = ".".join(map(str, configuration.dialect.version[:2]))
     console.print(f"Serving [bold]{escape(to_system(configuration.options.file))}[/] by the rules of httpd {version}.")
-    for title, lines in (("What is different:", changes(configuration)), ("Noticed while reading:", remarks(configuration))):
+    for title, lines in (("What is different:", changes(configuration)), ("Noticed while reading:", messages(configuration))):
         if lines:
             console.print(f"[bold]{title}[/]")
             for line in lines:
                 console.print(f"  [yellow]-[/] {escape(to_system(line))}")
 
 
-def invite(console: Console, configuration: Configuration) -> None:
+def print_urls(console: Console, configuration: Configuration) -> None:
     """Print three URLs; the last words of a start."""
     log = configuration.spec.error_log
     if log is not None and not log.piped and not log.syslog:
@@ -119,7 +119,7 @@ def _local_name(server: Server) -> str:
 
 def _paths(server: Server) -> Iterator[str]:
     """Paths below the front page that have sections of their own."""
-    root = server.conf(CoreServer).document_root.rstrip("/") + "/"
+    root = server.config(CoreServerConfig).document_root.rstrip("/") + "/"
     for section in server.directories:
         if section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch:
             path = section.pattern.rstrip("/") + "/"

@@ -16,17 +16,17 @@ from whimbrel.dialect import DIALECTS
 from whimbrel.errors import ConfigError, PostConfigError, StartError
 from whimbrel.modules import ALL
 from whimbrel.modules.core.spec import server_spec
-from whimbrel.octets import from_system, raw
+from whimbrel.octets import from_system, to_bytes
 
 _LEVELS = {name: number for number, name in enumerate(("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"))}
 _ALWAYS = frozenset({"startup", "notice", *(f"trace{n}" for n in range(1, 9))})  # traces are only made where LogLevel asks for them
 
 
-class Reading:
+class ConfigLoader:
     """Reads the configuration that the command line names, as often as asked; messages go to standard error as they come."""
 
-    def __init__(self, arguments: Arguments, *, quiet: bool = False) -> None:
-        self.arguments, self.quiet = arguments, quiet
+    def __init__(self, arguments: Arguments, *, is_silent: bool = False) -> None:
+        self.arguments, self.is_silent = arguments, is_silent
         self.dialect = DIALECTS[arguments.dialect]
         self.root = places.root_of(arguments.root)
         self.configuration: Configuration | None = None
@@ -63,7 +63,7 @@ class Reading:
             server_spec(configuration)  # its logs are opened to say so
             raise
         finally:
-            self.say()
+            self.print_messages()
             if collecting and not self.arguments.check_only:
                 gc.enable()
         return configuration
@@ -71,22 +71,22 @@ class Reading:
     def load_to_serve(self) -> Configuration:
         """The same for a server: directives without behaviour stop it."""
         configuration = self.load()
-        self.refuse_silence()
+        self.require_implemented()
         return configuration
 
-    def load_again(self) -> Configuration:
+    def reload(self) -> Configuration:
         """The same for a restart: messages are the log's, which the server writes, unless it ends before that."""
-        before, self.quiet = self.quiet, True
+        before, self.is_silent = self.is_silent, True
         try:
             return self.load_to_serve()
         except (ConfigError, StartError):
-            self.quiet, self._messages = before, 0
-            self.say()
+            self.is_silent, self._messages = before, 0
+            self.print_messages()
             raise
         finally:
-            self.quiet = before
+            self.is_silent = before
 
-    def refuse_silence(self) -> None:
+    def require_implemented(self) -> None:
         """Stop a start on directives that have no behaviour here: raises StartError.  -t lets them pass, as the lines are right."""
         if self.configuration is not None and (self.configuration.unimplemented or self.configuration.handlers):
             from whimbrel.config.unbuilt import refuse_start
@@ -94,17 +94,17 @@ class Reading:
             try:
                 refuse_start(self.configuration)
             finally:
-                self.say()
+                self.print_messages()
 
-    def say(self) -> None:
+    def print_messages(self) -> None:
         """Print the messages that came since the last time."""
         configuration = self.configuration
-        if configuration is None or self.quiet:
+        if configuration is None or self.is_silent:
             return
         limit = _LEVELS.get(self.arguments.level or "warn", 99)
         for message in configuration.messages[self._messages:]:
             if message.level in _ALWAYS or _LEVELS.get(message.level, 99) <= limit:
-                complain(format_message(message, self.dialect, time=_now(self.dialect.ah_codes), process=f"pid {os.getpid()}:tid {os.getpid()}"))
+                write_stderr(format_message(message, self.dialect, time=_now(self.dialect.messages_24), process=f"pid {os.getpid()}:tid {os.getpid()}"))
         self._messages = len(configuration.messages)
 
 
@@ -116,80 +116,80 @@ def _now(fine: bool) -> str:
     return error_log_time(time.time(), microseconds=fine)[1:-1]
 
 
-def complain(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Print lines on standard error, byte for byte."""
-    os.write(2, raw(text) + b"\n")
+    os.write(2, to_bytes(text) + b"\n")
 
 
-def failed(problem: ConfigError | StartError, reading: Reading) -> int:
+def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
     """Print why it can't go on; the exit status."""
-    complain(format_error(problem, reading.dialect, os.path.basename(reading.arguments.program)))
+    write_stderr(format_error(problem, loader.dialect, os.path.basename(loader.arguments.program)))
     return problem.status if isinstance(problem, StartError) else 1
 
 
 def run(arguments: Arguments) -> int:
     """The part of whimbrel-httpd that needs a configuration; the exit status."""
-    reading = Reading(arguments, quiet=arguments.json and arguments.check_only)
+    loader = ConfigLoader(arguments, is_silent=arguments.json and arguments.check_only)
     if arguments.error_file:
-        handle = os.open(os.path.join(reading.root, arguments.error_file), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        handle = os.open(os.path.join(loader.root, arguments.error_file), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         os.dup2(handle, 2)
     if not arguments.check_only:
         from whimbrel.cli import control
     try:
-        configuration = reading.load()
+        configuration = loader.load()
         if arguments.check_only:
-            return _told(reading, None) if arguments.json else _checked(configuration)
+            return _print_json(loader, None) if arguments.json else _print_check(configuration)
         if arguments.signal or arguments.dialect != "2.2":
-            status = control.before_start(configuration, arguments.signal)
+            status = control.signal_running(configuration, arguments.signal)
             if status is not None:
                 return status
-        return control.start(reading, configuration)
+        return control.start(loader, configuration)
     except PostConfigError as problem:
-        return _refused(reading, problem)
+        return _report_refusal(loader, problem)
     except (ConfigError, StartError) as problem:
         if arguments.json and arguments.check_only:
-            return _told(reading, problem)
-        _list_read(reading)
-        return failed(problem, reading)
+            return _print_json(loader, problem)
+        _print_includes(loader)
+        return print_error(problem, loader)
 
 
-def _refused(reading: Reading, problem: PostConfigError) -> int:
+def _report_refusal(loader: ConfigLoader, problem: PostConfigError) -> int:
     """A module could not begin, which its server's log tells unless there is none; the exit status."""
     from whimbrel.cli import control
 
     try:
-        return control.refused(reading, problem)
+        return control.report_refusal(loader, problem)
     except StartError as worse:
-        return failed(worse, reading)
+        return print_error(worse, loader)
 
 
-def _list_read(reading: Reading) -> None:
+def _print_includes(loader: ConfigLoader) -> None:
     """DUMP_INCLUDES names files as they are read, those before an error too."""
-    configuration = reading.configuration
-    if configuration is not None and "DUMP_INCLUDES" in reading.arguments.defines and reading.dialect.ah_codes:
+    configuration = loader.configuration
+    if configuration is not None and "DUMP_INCLUDES" in loader.arguments.defines and loader.dialect.messages_24:
         from whimbrel.cli import dumps
 
-        os.write(1, raw(dumps.includes(configuration)))
+        os.write(1, to_bytes(dumps.includes(configuration)))
 
 
-def _told(reading: Reading, problem: ConfigError | StartError | None) -> int:
+def _print_json(loader: ConfigLoader, problem: ConfigError | StartError | None) -> int:
     """--json: the document, whether it is fine or not."""
     from whimbrel.cli import json_output
 
-    json_output.write(json_output.of_check(reading.configuration, problem))
+    json_output.write(json_output.check_document(loader.configuration, problem))
     return 0 if problem is None else problem.status if isinstance(problem, StartError) else 1
 
 
-def _checked(configuration: Configuration) -> int:
+def _print_check(configuration: Configuration) -> int:
     """-t: what was asked for is printed, and that all is well."""
     dumping = any(name.startswith("DUMP_") for name in configuration.options.defines)
-    quiet = False
+    is_silent = False
     if dumping:
         from whimbrel.cli import dumps
 
         sys.stdout.flush()
-        os.write(1, raw(dumps.asked(configuration)))
-        quiet = dumps.silent(configuration)
-    if not quiet:
-        complain("Syntax OK")
+        os.write(1, to_bytes(dumps.requested_dumps(configuration)))
+        is_silent = dumps.is_syntax_ok_silent(configuration)
+    if not is_silent:
+        write_stderr("Syntax OK")
     return 0

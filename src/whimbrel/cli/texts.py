@@ -9,7 +9,7 @@ VERSION = "0.1"
 COMPATIBLE = {"2.2": "2.2.34", "2.4": "2.4.71", "guide": "2.4.71"}
 
 # In the order of -l: what httpd has compiled in, then the rest by name.
-FIRST = ("core.c", "mod_so.c", "http_core.c", "event.c")
+CORE_MODULES = ("core.c", "mod_so.c", "http_core.c", "event.c")
 BUILT_IN = (
     "mod_access_compat.c", "mod_actions.c", "mod_alias.c", "mod_allowmethods.c", "mod_asis.c", "mod_auth_basic.c", "mod_auth_digest.c",
     "mod_auth_form.c", "mod_authn_anon.c", "mod_authn_core.c", "mod_authn_dbd.c", "mod_authn_dbm.c", "mod_authn_file.c", "mod_authn_socache.c",
@@ -22,7 +22,7 @@ BUILT_IN = (
     "mod_usertrack.c", "mod_version.c", "mod_vhost_alias.c", "mod_watchdog.c",
 )
 
-_OPTIONS_BEGIN = """\
+_OPTIONS_HEAD = """\
                          [-C "directive"] [-c "directive"]
                          [-k start|restart|graceful|graceful-stop|stop]
                          [-v] [-V] [-h] [-l] [-L] [-t] [-T] [-S]%s
@@ -63,7 +63,7 @@ _OPTIONS_22 = """\
 
 def usage(program: str, dialect: str) -> str:
     """The text of -h; the lines below the first stand as far in as in the recorded servers, whatever the program's name."""
-    begin = _OPTIONS_BEGIN % ("" if dialect == "2.2" else " [-X]")
+    begin = _OPTIONS_HEAD % ("" if dialect == "2.2" else " [-X]")
     if dialect == "2.2":
         begin = begin.replace("\n" + " " * 25, "\n" + " " * 31).replace(" " * 25 + "[-C", " " * 31 + "[-C", 1)
     return f"Usage: {program} [-D name] [-d directory] [-f file]\n" + begin + (_OPTIONS_22 if dialect == "2.2" else _OPTIONS_24)
@@ -106,4 +106,4 @@ Server compiled with....
 
 def modules() -> str:
     """The text of -l."""
-    return "Compiled in modules:\n" + "".join(f"  {name}\n" for name in (*FIRST, *BUILT_IN))
+    return "Compiled in modules:\n" + "".join(f"  {name}\n" for name in (*CORE_MODULES, *BUILT_IN))

@@ -17,7 +17,7 @@ import typer
 from whimbrel.cli.conf_options import (
     After,
     AsServer,
-    BadUse,
+    UsageError,
     Before,
     BuiltIn,
     Conf,
@@ -31,19 +31,19 @@ from whimbrel.cli.conf_options import (
     release,
     sources,
 )
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 if TYPE_CHECKING:
-    from whimbrel.upgrade.model import Rule, Wishes
-    from whimbrel.upgrade.passes import Result
+    from whimbrel.upgrade.model import Rule, UpgradeOptions
+    from whimbrel.upgrade.passes import UpgradeResult
     from whimbrel.upgrade.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-FINE, CHANGES, USELESS, REVIEW = 0, 1, 2, 3
+EXIT_OK, EXIT_CHANGES, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
 
 
-class Look(StrEnum):
+class AccessStyle(StrEnum):
     """--style."""
 
     native = "native"
@@ -58,7 +58,7 @@ class Color(StrEnum):
     never = "never"
 
 
-PLACE: Final = "The options -d -f -C -c -D are httpd's; files and folders do instead."
+EPILOG: Final = "The options -d -f -C -c -D are httpd's; files and folders do instead."
 Write = Annotated[
     bool,
     typer.Option(
@@ -90,7 +90,7 @@ Undo = Annotated[
     ),
 ]
 AccessStyle = Annotated[
-    Look,
+    AccessStyle,
     typer.Option(
         help="Write access control with Require (native) or mod_access_compat (compat). Default: native. "
         "Example: --style compat"
@@ -123,29 +123,29 @@ Json = Annotated[
 ]
 
 
-@app.command(epilog=PLACE)
+@app.command(epilog=EPILOG)
 def upgrade(
     conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None,
     defines: Defines = None, envvars: Envvars = None, as_server: AsServer = False, built_in: BuiltIn = None,
     target: Target = "2.4", write: Write = False, out: Out = None, interactive: Interactive = False,
-    undo: Undo = False, style: AccessStyle = Look.native, also_22: Also22 = False, exact: Exact = False,
+    undo: Undo = False, style: AccessStyle = AccessStyle.native, also_22: Also22 = False, exact: Exact = False,
     unsafe_flags: UnsafeFlags = False, select: Select = "", ignore: Ignore = "", color: Coloring = Color.auto,
     json: Json = False,
 ) -> None:
     """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
-    from whimbrel.upgrade.model import Style, Wishes
+    from whimbrel.upgrade.model import Style, UpgradeOptions
     from whimbrel.upgrade.passes import RuleError
     from whimbrel.upgrade.writing import WriteError
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
     try:
-        what, folder = sources(
+        what, directory = sources(
             conf or [], root, file, before or [], after or [], defines or [], envvars, as_server, built_in
         )
         if undo:
-            raise typer.Exit(_undo(folder))
-        wishes = Wishes(
+            raise typer.Exit(_undo(directory))
+        options = UpgradeOptions(
             style=Style(style.value),
             also_22=also_22,
             exact=exact,
@@ -154,16 +154,16 @@ def upgrade(
         )
         rules = _rules(select, ignore)
         if write or interactive:
-            _recover(folder)
-        result = _run(what, wishes, rules, interactive)
-        raise typer.Exit(_end(result, folder, write or interactive, out, color, json))
-    except (BadUse, RuleError, WriteError) as problem:
-        _say(str(problem))
-        raise typer.Exit(USELESS) from None
+            _recover(directory)
+        result = _run(what, options, rules, interactive)
+        raise typer.Exit(_write_result(result, directory, write or interactive, out, color, json))
+    except (UsageError, RuleError, WriteError) as problem:
+        _write_stderr(str(problem))
+        raise typer.Exit(EXIT_USAGE) from None
 
 
-def _say(text: str) -> None:
-    os.write(2, raw(text) + b"\n" if all(ord(c) < 256 for c in text) else text.encode() + b"\n")
+def _write_stderr(text: str) -> None:
+    os.write(2, to_bytes(text) + b"\n" if all(ord(c) < 256 for c in text) else text.encode() + b"\n")
 
 
 def _rules(select: str, ignore: str) -> list[Rule]:
@@ -171,11 +171,11 @@ def _rules(select: str, ignore: str) -> list[Rule]:
     from whimbrel.upgrade.rules import all_rules
 
     rules = all_rules()
-    known = {number for rule in rules for number in (rule.number, *rule.also)}
+    rule_numbers = {number for rule in rules for number in (rule.number, *rule.also)}
     wanted, unwanted = _numbers(select), _numbers(ignore)
     for number in [*wanted, *unwanted]:
-        if number not in known:
-            raise BadUse(f"no rule has the number {number}")
+        if number not in rule_numbers:
+            raise UsageError(f"no rule has the number {number}")
     return [rule for rule in rules if (not wanted or {rule.number, *rule.also} & set(wanted)) and rule.number not in unwanted]
 
 
@@ -183,37 +183,37 @@ def _numbers(text: str) -> list[str]:
     return [word.upper() for word in text.replace(",", " ").split()]
 
 
-def _recover(folder: str) -> None:
+def _recover(directory: str) -> None:
     from whimbrel.upgrade.writing import recover
 
-    state = recover(folder)
+    state = recover(directory)
     if state:
-        _say(f"an upgrade that was interrupted while {state} has been brought to its end")
+        _write_stderr(f"an upgrade that was interrupted while {state} has been brought to its end")
 
 
-def _run(what: Sources, wishes: Wishes, rules: list[Rule], interactive: bool) -> Result:
+def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool) -> UpgradeResult:
     """Read and upgrade; BadUse where not one file can be read."""
     import gc
 
-    from whimbrel.cli.progress import Bar
+    from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.passes import upgrade as passes
-    from whimbrel.upgrade.reading import read_estate
+    from whimbrel.upgrade.reading import read_config_tree
 
     gc.disable()  # an estate is a million objects that stay
-    with Bar() as bar:
-        estate = read_estate(what, wishes, progress=bar.look)
-        if not estate.files:
-            raise BadUse("; ".join(f"{unread.place}: {unread.reason}" for unread in estate.unread) or "no files")
+    with ProgressBar() as bar:
+        tree = read_config_tree(what, options, progress=bar.on_file)
+        if not tree.files:
+            raise UsageError("; ".join(f"{error.place}: {error.reason}" for error in tree.read_errors) or "no files")
         if interactive:
-            from whimbrel.cli.upgrade_asking import Asking
+            from whimbrel.cli.upgrade_asking import Prompt
 
             bar.stop()
-            return passes(estate, rules, Asking(estate).ask)
-        estate.step = bar.step
-        return passes(estate, rules)
+            return passes(tree, rules, Prompt(tree).confirm)
+        tree.report_progress = bar.on_step
+        return passes(tree, rules)
 
 
-def _end(result: Result, folder: str, write: bool, out: Path | None, color: Color, json: bool) -> int:
+def _write_result(result: UpgradeResult, directory: str, write: bool, out: Path | None, color: Color, json: bool) -> int:
     """Write or show; the exit status."""
     from whimbrel.cli import upgrade_output as output
 
@@ -221,25 +221,25 @@ def _end(result: Result, folder: str, write: bool, out: Path | None, color: Colo
         from whimbrel.upgrade.backup_places import read_by_includes
         from whimbrel.upgrade.writing import write as put
 
-        put(result.files, folder, is_read=read_by_includes(result.estate))
+        put(result.files, directory, is_read=read_by_includes(result.tree))
     if out is not None:
-        output.copy(result, folder, out)
+        output.copy_tree(result, directory, out)
     done = write or out is not None
     if json:
-        output.write_json(result, folder, done)
+        output.write_json(result, directory, done)
     elif not done:
-        output.show_diff(result, folder, color.value)
-    output.summary(result, folder, done, sys.stdout if done and not json else sys.stderr)
+        output.show_diff(result, directory, color.value)
+    output.print_summary(result, directory, done, sys.stdout if done and not json else sys.stderr)
     if result.files and not done:
-        return CHANGES
-    return REVIEW if result.needs_review else FINE
+        return EXIT_CHANGES
+    return EXIT_REVIEW if result.needs_review else EXIT_OK
 
 
-def _undo(folder: str) -> int:
+def _undo(directory: str) -> int:
     from whimbrel.upgrade.writing import undo
 
-    restored, kept = undo(folder)
-    for path in kept:
-        _say(f"changed since the upgrade: what it was is kept as {path}")
-    _say(f"{len(restored)} file{'s' * (len(restored) != 1)} restored")
-    return FINE
+    restored, saved_aside = undo(directory)
+    for path in saved_aside:
+        _write_stderr(f"changed since the upgrade: what it was is kept as {path}")
+    _write_stderr(f"{len(restored)} file{'s' * (len(restored) != 1)} restored")
+    return EXIT_OK

@@ -9,68 +9,68 @@ import tempfile
 
 import typer
 
-from whimbrel.cli.upgrade_output import described
+from whimbrel.cli.upgrade_output import finding_lines
 from whimbrel.octets import to_system
 from whimbrel.records import replace
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.difference import shown_path, unified
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.lines import Step, Trace
+from whimbrel.upgrade.difference import display_path, unified_diff
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.lines import LineEdits, LineMap
 from whimbrel.upgrade.model import FileEdit, Finding
 
 KEYS = "y yes, n no, e edit, a yes to all that follow, q no to all that follow"
 
 
-class Asking:
+class Prompt:
     """The conversation; *rest* is the answer to everything that follows, once there is one."""
 
-    def __init__(self, estate: Estate) -> None:
-        self.root = estate.root
-        self.rest: bool | None = None
+    def __init__(self, tree: ConfigTree) -> None:
+        self.root = tree.root
+        self.answer_for_rest: bool | None = None
 
-    def ask(self, finding: Finding, estate: Estate) -> Finding | None:
+    def confirm(self, finding: Finding, tree: ConfigTree) -> Finding | None:
         """The finding as it is to be applied, None for not at all."""
-        if self.rest is not None:
-            return finding if self.rest else None
-        for line in described(finding, self.root):
+        if self.answer_for_rest is not None:
+            return finding if self.answer_for_rest else None
+        for line in finding_lines(finding, self.root):
             typer.echo(to_system(line) if line.isascii() else line)
-        typer.echo(self._diff(finding, estate).decode("utf-8", "replace"), nl=False)
+        typer.echo(self._diff(finding, tree).decode("utf-8", "replace"), nl=False)
         while True:
             answer = typer.prompt(f"Make this change? [{KEYS}]", default="y").strip().lower()[:1]
             if answer in ("y", "n"):
                 return finding if answer == "y" else None
             if answer in ("a", "q"):
-                self.rest = answer == "a"
-                return finding if self.rest else None
+                self.answer_for_rest = answer == "a"
+                return finding if self.answer_for_rest else None
             if answer == "e":
-                return replace(finding, edits=tuple(self._edited(finding, estate)))
+                return replace(finding, edits=tuple(self._edited(finding, tree)))
 
-    def _diff(self, finding: Finding, estate: Estate) -> bytes:
+    def _diff(self, finding: Finding, tree: ConfigTree) -> bytes:
         out = []
         for path, edits in _by_file(finding).items():
-            old, trace = estate.files[path].document.bytes, Trace()
-            trace.steps.append(Step(old, edits))
-            out.append(unified(shown_path(path, self.root), old, apply(old, [Group(tuple(edits))]), trace))
+            old_bytes, line_map = tree.files[path].document.bytes, LineMap()
+            line_map.steps.append(LineEdits(old_bytes, edits))
+            out.append(unified_diff(display_path(path, self.root), old_bytes, apply(old_bytes, [Group(tuple(edits))]), line_map))
         return b"".join(out)
 
-    def _edited(self, finding: Finding, estate: Estate) -> list[FileEdit]:
+    def _edited(self, finding: Finding, tree: ConfigTree) -> list[FileEdit]:
         """For each file the stretch that changes, upgraded, in the user's editor; what comes back takes its place."""
-        found = []
+        file_edits = []
         for path, edits in _by_file(finding).items():
-            data = estate.files[path].document.bytes
+            data = tree.files[path].document.bytes
             start = data.rfind(b"\n", 0, min(edit.start for edit in edits)) + 1
             end = data.find(b"\n", max(edit.end for edit in edits)) + 1 or len(data)
             moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in edits)
             text = _in_editor(apply(data[start:end], [Group(moved)]))
-            found.append(FileEdit(path, Edit(start, end, text)))
-        return found
+            file_edits.append(FileEdit(path, Edit(start, end, text)))
+        return file_edits
 
 
 def _by_file(finding: Finding) -> dict[str, list[Edit]]:
-    found: dict[str, list[Edit]] = {}
-    for one in finding.edits:
-        found.setdefault(one.path, []).append(one.edit)
-    return found
+    by_file: dict[str, list[Edit]] = {}
+    for file_edit in finding.edits:
+        by_file.setdefault(file_edit.path, []).append(file_edit.edit)
+    return by_file
 
 
 def _in_editor(data: bytes) -> bytes:
@@ -81,7 +81,7 @@ def _in_editor(data: bytes) -> bytes:
     try:
         if subprocess.run([*shlex.split(command), file.name], check=False).returncode:
             raise typer.BadParameter(f"{command} failed")
-        with open(file.name, "rb") as again:
-            return again.read()
+        with open(file.name, "rb") as edited:
+            return edited.read()
     finally:
         os.unlink(file.name)

@@ -11,33 +11,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from whimbrel.cli.conf_options import BadUse
-from whimbrel.octets import raw, text, to_system
+from whimbrel.cli.conf_options import UsageError
+from whimbrel.octets import to_bytes, to_text, to_system
 from whimbrel.report.entries import entry_of
-from whimbrel.report.model import Entry, groups, new_lines, places
-from whimbrel.upgrade.difference import shown_path, unified
-from whimbrel.upgrade.lines import Trace
+from whimbrel.report.model import ReportEntry, groups, new_lines, places
+from whimbrel.upgrade.difference import display_path, unified_diff
+from whimbrel.upgrade.lines import LineMap
 from whimbrel.upgrade.model import Finding
-from whimbrel.upgrade.passes import Result
+from whimbrel.upgrade.passes import UpgradeResult
 from whimbrel.upgrade.reading import described as inputs
 
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
-def diffs(result: Result, folder: str) -> dict[str, bytes]:
+def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
     """A unified diff for each file that changes, by its path."""
-    found = {}
-    for path, new in result.files.items():
-        old = result.estate.files[path].document.bytes
-        found[path] = unified(shown_path(path, folder), old, new, result.traces.get(path, Trace()))
-    return found
+    diff_by_path = {}
+    for path, new_bytes in result.files.items():
+        old_bytes = result.tree.files[path].document.bytes
+        diff_by_path[path] = unified_diff(display_path(path, directory), old_bytes, new_bytes, result.line_maps.get(path, LineMap()))
+    return diff_by_path
 
 
-def show_diff(result: Result, folder: str, color: str) -> None:
+def show_diff(result: UpgradeResult, directory: str, color: str) -> None:
     """All diffs on standard output."""
     colored = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     sys.stdout.flush()
-    for diff in diffs(result, folder).values():
+    for diff in diffs(result, directory).values():
         sys.stdout.buffer.write(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
     sys.stdout.buffer.flush()
 
@@ -48,26 +48,26 @@ def _colored(line: bytes) -> bytes:
     return color + body + b"\x1b[0m" + line[len(body):] if color else line
 
 
-def summary(result: Result, folder: str, done: bool, to: TextIO) -> None:
+def print_summary(result: UpgradeResult, directory: str, is_written: bool, stream: TextIO) -> None:
     """What the input was taken for, each finding that needs review (equal ones once), the decisions to take,
     the other changes by rule.
     """
-    lines = list(inputs(result.estate))
+    lines = list(inputs(result.tree))
     entries = [
-        entry_of(finding, folder) for finding in result.findings if finding.needs_review or finding.decision
+        entry_of(finding, directory) for finding in result.findings if finding.needs_review or finding.decision
     ]
     lines += [line for group in groups(entries) for line in _described(group)]
     applied = [finding for finding in result.findings if finding.edits]
     counts = Counter(finding.rule for finding in applied)
     if counts:
-        made = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
-        lines.append(f"{'changed' if done else 'to change'}: {', '.join(made)}")
-    reading = len(result.estate.files)
-    lines.append(f"{reading} file{'s' * (reading != 1)} read, {len(result.files)} {'changed' if done else 'to change'}, "
+        counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
+        lines.append(f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}")
+    reading = len(result.tree.files)
+    lines.append(f"{reading} file{'s' * (reading != 1)} read, {len(result.files)} {'changed' if is_written else 'to change'}, "
                  f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(len(result.needs_review))}")
-    to.flush()
-    to.buffer.write(b"".join(_bytes(line) + b"\n" for line in lines))
-    to.flush()
+    stream.flush()
+    stream.buffer.write(b"".join(_bytes(line) + b"\n" for line in lines))
+    stream.flush()
 
 
 def _review(count: int) -> str:
@@ -77,17 +77,17 @@ def _review(count: int) -> str:
 def _bytes(line: str) -> bytes:
     """Places are one character per byte; texts of rules are ASCII or Latin-1 from the configuration."""
     try:
-        return raw(line)
+        return to_bytes(line)
     except UnicodeEncodeError:
         return line.encode()
 
 
-def described(finding: Finding, folder: str) -> list[str]:
+def finding_lines(finding: Finding, directory: str) -> list[str]:
     """A finding in lines of text."""
-    return list(_described([entry_of(finding, folder)]))
+    return list(_described([entry_of(finding, directory)]))
 
 
-def _described(group: list[Entry]) -> Iterator[str]:
+def _described(group: list[ReportEntry]) -> Iterator[str]:
     """One finding, or several that differ by their place alone."""
     entry = group[0]
     place = (
@@ -95,10 +95,10 @@ def _described(group: list[Entry]) -> Iterator[str]:
         if len(group) == 1
         else f"{entry.rule} in {len(group)} places"
     )
-    what = "needs review" if entry.review else "decision to take" if entry.decision else "note"
-    yield f"{place}: {what}{' (changed)' if entry.mended else ''}: {entry.message} [{entry.risk.value}]"
-    if entry.remedy:
-        yield f"    remedy: {entry.remedy}"
+    what = "needs review" if entry.needs_review else "decision to take" if entry.decision else "note"
+    yield f"{place}: {what}{' (changed)' if entry.is_fixable else ''}: {entry.message} [{entry.risk.value}]"
+    if entry.advice:
+        yield f"    advice: {entry.advice}"
     if entry.decision:
         yield f"    decide: {entry.decision}"
     yield from (f"    {line}" for line in new_lines(entry))
@@ -107,29 +107,29 @@ def _described(group: list[Entry]) -> Iterator[str]:
     yield from (f"    {line}" for line in entry.evidence.splitlines())
 
 
-def write_json(result: Result, folder: str, done: bool) -> None:
+def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
     """One JSON document on standard output; bytes beyond ASCII stand as Latin-1."""
     json.dump(
         {
-            "done": done,
-            "input": list(inputs(result.estate)),
+            "done": is_written,
+            "input": list(inputs(result.tree)),
             "passes": result.passes,
-            "read": [shown_path(path, folder) for path in result.estate.files],
-            "files": [{"path": shown_path(path, folder), "diff": text(diff)} for path, diff in diffs(result, folder).items()],
-            "findings": [_as_json(finding, folder) for finding in result.findings],
+            "read": [display_path(path, directory) for path in result.tree.files],
+            "files": [{"path": display_path(path, directory), "diff": to_text(diff)} for path, diff in diffs(result, directory).items()],
+            "findings": [_as_json(finding, directory) for finding in result.findings],
         }, sys.stdout, indent=1)
     sys.stdout.write("\n")
 
 
-def _as_json(finding: Finding, folder: str) -> dict[str, Any]:
+def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
     via = finding.place.included_from
     return {
         "rule": finding.rule,
-        "file": shown_path(finding.place.path, folder),
+        "file": display_path(finding.place.path, directory),
         "line": finding.place.line,
         "included_from": str(via) if via else None,
         "message": finding.message,
-        "remedy": finding.remedy,
+        "advice": finding.advice,
         "risk": finding.risk.value,
         "safety": finding.safety.name.lower(),
         "applied": bool(finding.edits),
@@ -140,7 +140,7 @@ def _as_json(finding: Finding, folder: str) -> dict[str, Any]:
     }
 
 
-def copy(result: Result, folder: str, to: Path) -> None:
+def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
     """Every file that was read, upgraded, in a folder that doesn't exist or is empty; raises BadUse.
 
     Files of *folder* keep their relative paths, others come below their absolute ones.  Links that stay inside remain links.
@@ -148,21 +148,21 @@ def copy(result: Result, folder: str, to: Path) -> None:
     try:
         to.mkdir(parents=True, exist_ok=True)
         if any(to.iterdir()):
-            raise BadUse(f"{to} is not empty")
-        for path, file in result.estate.files.items():
-            _copy(path, folder, to, result.files.get(path, file.document.bytes))
+            raise UsageError(f"{to} is not empty")
+        for path, file in result.tree.files.items():
+            _copy(path, directory, to, result.files.get(path, file.document.bytes))
     except OSError as problem:
-        raise BadUse(f"{problem.filename}: {problem.strerror}") from None
+        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
 
 
-def _copy(path: str, folder: str, to: Path, data: bytes) -> None:
-    source, target = to_system(path), to / to_system(shown_path(path, folder)).lstrip("/")
+def _copy(path: str, directory: str, to: Path, data: bytes) -> None:
+    source, target = to_system(path), to / to_system(display_path(path, directory)).lstrip("/")
     target.parent.mkdir(parents=True, exist_ok=True)
-    real = text(os.path.realpath(raw(path)))
-    inside = real.startswith(folder.rstrip("/") + "/")
+    real = to_text(os.path.realpath(to_bytes(path)))
+    inside = real.startswith(directory.rstrip("/") + "/")
     if os.path.islink(source) and inside and not os.path.isabs(os.readlink(source)):
         target.symlink_to(os.readlink(source))
-        target = to / to_system(shown_path(real, folder)).lstrip("/")
+        target = to / to_system(display_path(real, directory)).lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(data)
     shutil.copymode(os.path.realpath(source), target)

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 from whimbrel.config.model import Address
 from whimbrel.errors import ConfigError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.records import dataclass
 
 ANY, DEFAULT = "*", "_default_"
-_IPV4 = pattern(r"(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.(?!\Z)|\Z)){4}")
+_IPV4 = compile(r"(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.(?!\Z)|\Z)){4}")
 
 
 class BadAddress(ValueError):

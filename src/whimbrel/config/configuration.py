@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreFolder, CoreServer, Options
+from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreDirConfig, CoreServerConfig, Options
 from whimbrel.config.loaded import LoadedModules
 from whimbrel.config.model import Included, Server, ServerSpec, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import Dialect
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.registry.methods import Methods
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import UNSET
@@ -20,7 +20,7 @@ from whimbrel.registry.settings import UNSET
 LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")
 
 if TYPE_CHECKING:
-    from whimbrel.config.hosts import Hosts
+    from whimbrel.config.hosts import VirtualHostTable
 
 AUTHENTICATION: Final = "authentication"  # declared where some line, or a .htaccess file, may have passwords asked for
 STREAM_TAGS: Final = "http2 tags"  # declared where some line looks at the number of an HTTP/2 stream
@@ -53,14 +53,14 @@ class Configuration:
         self.methods = Methods()
         self.unimplemented: list[tuple[Node, str]] = []
         self.handlers: list[tuple[Node, str]] = []
-        self.declared: dict[str, set[str]] = {}
+        self.declared_names: dict[str, set[str]] = {}
         self.name_virtual_hosts: list[Any] = []
-        self.known_folders: set[str] = set()
-        self.hosts: Hosts | None = None
-        self.shows_lines = False
-        self._prepared = {CoreFolder: self._first_folder}
+        self.known_directories: set[str] = set()
+        self.hosts: VirtualHostTable | None = None
+        self.keeps_tree = False
+        self._prepared = {CoreDirConfig: self._first_dir_config}
         self.prepare_defaults(self.main)
-        self.main.defaults.record(CoreFolder)
+        self.main.defaults.record(CoreDirConfig)
 
     @property
     def program(self) -> str:
@@ -75,9 +75,9 @@ class Configuration:
         """The main server, then the virtual hosts in the order of their definition."""
         return [self.main, *self.virtual_hosts]
 
-    def forget_lines(self) -> None:
+    def release_tree(self) -> None:
         """Let go of *tree*, which a server has no use for once it is ready: what is made next takes its room."""
-        if self.shows_lines:
+        if self.keeps_tree:
             return
         waiting, self.tree = self.tree, []
         while waiting:
@@ -87,7 +87,7 @@ class Configuration:
 
     def declare(self, group: str, name: str) -> None:
         """Note a name that a line makes (a filter, an alias), for lines that look for it."""
-        self.declared.setdefault(group, set()).add(name)
+        self.declared_names.setdefault(group, set()).add(name)
 
     def provider(self, group: str, name: str) -> Any:
         return self.modules.provider(group, name)
@@ -95,7 +95,7 @@ class Configuration:
     def loaded(self, module: str) -> bool:
         return module in self.modules
 
-    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: Place | None = None, cause: str = "",
+    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: SourceLocation | None = None, cause: str = "",
              logged: tuple[str, str] | None = None) -> None:
         """Note a message of start-up; httpd prints it at once, Whimbrel's callers print the list.
 
@@ -106,7 +106,7 @@ class Configuration:
 
     def main_logs(self, level: str) -> bool:
         """Whether the main server's LogLevel, as set so far, lets messages of *level* through."""
-        record = self.main.records.get(CoreServer)
+        record = self.main.records.get(CoreServerConfig)
         levels = {} if record is None or record.log_level is UNSET else record.log_level
         own: int = levels.get("", LEVELS.index("warn"))
         return LEVELS.index(level) <= own
@@ -115,5 +115,5 @@ class Configuration:
         """The Options that a server starts with: 2.2 all but MultiViews, 2.4 FollowSymLinks."""
         server.defaults.prepared = self._prepared
 
-    def _first_folder(self) -> CoreFolder:
-        return CoreFolder(options=Options(OPT_UNSET | (OPT_ALL if self.dialect.options_default_all else OPT_SYM_LINKS)))
+    def _first_dir_config(self) -> CoreDirConfig:
+        return CoreDirConfig(options=Options(OPT_UNSET | (OPT_ALL if self.dialect.options_default_all else OPT_SYM_LINKS)))

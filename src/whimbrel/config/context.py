@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.places import Spot
+from whimbrel.catalogue.places import DirectiveContext
 from whimbrel.directives.command import Command
 
 
-def spot(command: Command) -> Spot:
+def context_of(command: Command) -> DirectiveContext:
     """Where *command* stands.  A directive that is executed while the file is read has no sections around it yet."""
     parent = command.node.parent
     known = parent is not None and command.within(parent.name) is not None
     sections = command.node.sections() if known else ()
-    return Spot(sections, command.methods != -1, bool(command.path) or command.in_htaccess, command.in_virtual_host, command.in_htaccess)
+    return DirectiveContext(sections, command.methods != -1, bool(command.path) or command.in_htaccess, command.in_virtual_host, command.in_htaccess)

@@ -104,7 +104,7 @@ def _joined(base: dict[str, list[Any]], over: dict[str, list[Any]]) -> dict[str,
 
 
 @dataclass(slots=True)
-class CoreFolder:
+class CoreDirConfig:
     """Per-directory settings of the core.  Paths and texts are as written; flags are bool."""
 
     options: Options = setting(merge=_options, make=Options)
@@ -153,7 +153,7 @@ class CoreFolder:
 
 
 @dataclass(slots=True)
-class CoreServer:
+class CoreServerConfig:
     """Per-server settings of the core."""
 
     document_root: str = setting("")                # absolute; "" means the default under the server root

@@ -8,28 +8,28 @@ from typing import Any, TypeVar
 
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
-from whimbrel.config.loaded import Row, Rows
+from whimbrel.config.loaded import BoundDirective, Rows
 from whimbrel.config.model import Layer, Server
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.shapes import shape
-from whimbrel.directives.spec import Args, Where
-from whimbrel.errors import ConfigError, Place, UnknownDirective
-from whimbrel.lazily import pattern
-from whimbrel.octets import raw, text
+from whimbrel.directives.spec import Args, Context
+from whimbrel.errors import ConfigError, SourceLocation, UnknownDirective
+from whimbrel.lazily import compile
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.regex import Regex, RegexError, compile_regex
 
-_NAMED_GROUP = pattern(r"(?<!\\)(?:\\\\)*\(\?<[A-Za-z_]")
+_NAMED_GROUP = compile(r"(?<!\\)(?:\\\\)*\(\?<[A-Za-z_]")
 R = TypeVar("R")
 
-IN_MAIN_FILE = int(Where.RSRC_CONF | Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES)
-IN_SECTION = int(Where.OR_ALL | Where.ACCESS_CONF)
+IN_MAIN_FILE = int(Context.RSRC_CONF | Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES)
+IN_SECTION = int(Context.OR_ALL | Context.ACCESS_CONF)
 ALL_OPTIONS = OPT_ALL | OPT_SYM_OWNER | OPT_MULTI
-_NONFATAL_OVERRIDE = int(Where.NONFATAL_OVERRIDE)
-_NONFATAL_UNKNOWN = int(Where.NONFATAL_UNKNOWN)
+_NONFATAL_OVERRIDE = int(Context.NONFATAL_OVERRIDE)
+_NONFATAL_UNKNOWN = int(Context.NONFATAL_UNKNOWN)
 
 
-class CommandState(Command):
+class CommandContext(Command):
     """The one command object of a walk; its fields follow the directive that is being executed.
 
     *layer* is the section whose records `folder` gives; *allowed* holds the bits of `override` as a plain integer; *override_list* are the
@@ -43,23 +43,23 @@ class CommandState(Command):
         self.allowed, self.override_options, self.methods = allowed, ALL_OPTIONS, -1
         self.override_list: frozenset[str] | None = None
         self.in_htaccess, self.in_virtual_host = False, server.is_virtual
-        self.place = Place("", 0)
+        self.place = SourceLocation("", 0)
         self.node = Node("", "", self.place)
-        self.row: Row | None = None
+        self.row: BoundDirective | None = None
         self.reader: Any = None
         self._names_context = not self.dialect.contexts_22
         self._iterate_needs_one = not self.dialect.lenient_values
 
     # what setters see -------------------------------------------------------------------------
     @property
-    def override(self) -> Where:
-        return Where(self.allowed)
+    def override(self) -> Context:
+        return Context(self.allowed)
 
     @override.setter
-    def override(self, value: Where) -> None:
+    def override(self, value: Context) -> None:
         self.allowed = int(value)
 
-    def folder(self, kind: type[R]) -> R:
+    def dir_config(self, kind: type[R]) -> R:
         return self.layer.record(kind)
 
     def server(self, kind: type[R]) -> R:
@@ -97,7 +97,7 @@ class CommandState(Command):
 
     def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
         module = self.row.module.name.removesuffix("_module") if self.row else "core"
-        self.configuration.warn(text, code=code if self.dialect.ah_codes else "", level=level, module=module, place=self.node.place,
+        self.configuration.warn(text, code=code if self.dialect.messages_24 else "", level=level, module=module, place=self.node.place,
                                 cause=cause)
 
     def execute(self, nodes: Sequence[Node], *, methods: int | None = None) -> None:
@@ -153,16 +153,16 @@ class CommandState(Command):
                 self.node, self.place, self.name, self.row = node, node.place, row.name, row
                 self._invoke(row, node)
 
-    def _invoke(self, row: Row, node: Node) -> None:
+    def _invoke(self, row: BoundDirective, node: Node) -> None:
         if not self.allowed & row.where and not self._listed(row):
             if self.allowed & _NONFATAL_OVERRIDE:
                 self.configuration.warn(f"{row.name} in .htaccess forbidden by AllowOverride", code="AH02295", place=node.place)
                 return
             raise ConfigError(self._not_allowed(row, node))
-        if row.folder is not None:
-            record = self.layer.records.get(row.folder)
+        if row.dir_config is not None:
+            record = self.layer.records.get(row.dir_config)
             if record is None:
-                record = self.layer.record(row.folder)
+                record = self.layer.record(row.dir_config)
         elif row.server is not None:
             record = self.current_server.record(row.server)
         else:
@@ -184,22 +184,22 @@ class CommandState(Command):
                 raise
             raise ConfigError(f"{row.name}: a number of that many digits can't be read") from None
 
-    def _calls(self, row: Row, node: Node) -> list[list[str]]:
+    def _calls(self, row: BoundDirective, node: Node) -> list[list[str]]:
         return shape(row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one)
 
-    def _without_behaviour(self, row: Row, node: Node) -> None:
+    def _without_behaviour(self, row: BoundDirective, node: Node) -> None:
         """Judge a line that has no behaviour here, and remember it."""
-        from whimbrel.config.unbuilt import note  # only configurations that have such lines need it
+        from whimbrel.config.unbuilt import record  # only configurations that have such lines need it
 
         if row.line is not None:
             row.line(self, self._calls(row, node))
             self.node, self.place, self.name, self.row = node, node.place, row.name, row
-        note(self, row.name, row.module.source)
+        record(self, row.name, row.module.source)
 
-    def _listed(self, row: Row) -> bool:
+    def _listed(self, row: BoundDirective) -> bool:
         return self.override_list is not None and row.name.lower() in self.override_list
 
-    def _not_allowed(self, row: Row, node: Node) -> str:
+    def _not_allowed(self, row: BoundDirective, node: Node) -> str:
         """2.4 names the section around the directive; while a file is read there is none yet."""
         if self._names_context and node.parent is not None and not row.exec_on_read:
             return f"{row.name} not allowed in {node.parent.name}> context"
@@ -222,15 +222,15 @@ def root_relative(root: str, path: str) -> str:
 
 
 def is_directory(path: str) -> bool:
-    return os.path.isdir(raw(path))
+    return os.path.isdir(to_bytes(path))
 
 
 def working_directory() -> str:
-    return text(os.getcwdb())
+    return to_text(os.getcwdb())
 
 
-def state_of(command: Command) -> CommandState:
+def state_of(command: Command) -> CommandContext:
     """The walk behind *command*, for containers that make layers and servers."""
-    if not isinstance(command, CommandState):
+    if not isinstance(command, CommandContext):
         raise TypeError("not a command of a configuration")
     return command

@@ -12,7 +12,7 @@ import re
 from whimbrel.catalogue.handlers import modules_of
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.execute import CommandState
+from whimbrel.config.execute import CommandContext
 from whimbrel.dialect import Dialect
 from whimbrel.errors import ConfigError
 
@@ -26,7 +26,7 @@ def version_text(dialect: Dialect) -> str:
     return "{}.{}".format(*dialect.version)
 
 
-def note_handler(state: CommandState, written: str, *, is_type: bool = False) -> None:
+def note_handler(state: CommandContext, written: str, *, is_type: bool = False) -> None:
     """Note a name that the present directive gives, with ``%`` or ``$`` where a request computes the rest.
 
     *is_type*: *written* is a media type, which matters if it is a handler's name too.  Raises ConfigError in a .htaccess file whose handler a loaded
@@ -49,7 +49,7 @@ def lacking_module(configuration: Configuration, name: str) -> str:
 
 def is_implemented(configuration: Configuration, name: str) -> bool:
     """True if a loaded module, or an Action, takes files with the handler *name*, or if the rest of the name is not known yet."""
-    return name.endswith("*") or bool(_loaded(configuration, name)) or name in configuration.declared.get(ACTIONS, ())
+    return name.endswith("*") or bool(_loaded(configuration, name)) or name in configuration.declared_names.get(ACTIONS, ())
 
 
 def _loaded(configuration: Configuration, name: str) -> list[str]:

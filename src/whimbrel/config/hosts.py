@@ -22,7 +22,7 @@ MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may liste
 
 
 @dataclass(slots=True, eq=False)
-class Chain:
+class AddressChain:
     """The servers of one address and port: *server* answers unless a name matches; *names* in the order in which they are tried."""
 
     address: Address
@@ -30,7 +30,7 @@ class Chain:
     names: list[tuple[Address, Server]] = field(default_factory=list)
 
 
-class Candidates:
+class NameChain:
     """The servers that may answer on one connection: *server* unless the name or path of the request picks another."""
 
     __slots__ = ("_exact", "_paths", "_ranks", "_virtual", "_wild", "server")
@@ -97,7 +97,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     return lambda host: search(host) is not None
 
 
-class Hosts:
+class VirtualHostTable:
     """The tables of one configuration.
 
     *buckets* holds the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* those of ``*`` and ``_default_``, the one
@@ -108,13 +108,13 @@ class Hosts:
         self.configuration = configuration
         self.main = configuration.main
         self.old = configuration.dialect.name_virtual_host
-        self.buckets: dict[int, list[Chain]] = {}
-        self.defaults: list[Chain] = []
+        self.buckets: dict[int, list[AddressChain]] = {}
+        self.defaults: list[AddressChain] = []
         self._heads: dict[int, int] = {}
-        self._by_address: dict[str, list[Chain]] = {}
-        self._found: dict[tuple[str, int], Candidates] = {}
-        self._of_chain: dict[tuple[int, int], Candidates] = {}
-        self._quiet = self.old and not configuration.main_logs("warn")
+        self._by_address: dict[str, list[AddressChain]] = {}
+        self._found: dict[tuple[str, int], NameChain] = {}
+        self._of_chain: dict[tuple[int, int], NameChain] = {}
+        self._omits_warnings = self.old and not configuration.main_logs("warn")
         if self.old:
             self._add_name_virtual_hosts()
         for server in reversed(configuration.virtual_hosts):
@@ -123,13 +123,13 @@ class Hosts:
         for chain in (*self.defaults, *self.chains()):
             chain.names.reverse()
 
-    def chains(self) -> Iterator[Chain]:
+    def chains(self) -> Iterator[AddressChain]:
         """The chains of addresses, in the order of -S."""
         for bucket in sorted(self.buckets):
             yield from self.buckets[bucket]
 
     # look-up ----------------------------------------------------------------------------------
-    def find(self, address: str, port: int) -> Candidates:
+    def find(self, address: str, port: int) -> NameChain:
         """Who may answer on a connection to *address* (as text, without brackets) and *port*."""
         key = (address, port)
         found = self._found.get(key)
@@ -140,12 +140,12 @@ class Hosts:
             found = self._found[key] = self._candidates(self._of_address(plain, port) or self._default(port), port)
         return found
 
-    def _candidates(self, chain: Chain | None, port: int) -> Candidates:
+    def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
         """The servers of a chain as connections to *port* see them, made once however many addresses the machine has."""
         key = (id(chain), port)
         found = self._of_chain.get(key)
         if found is None:
-            found = Candidates(self.main, [], port) if chain is None or chain.server is None else Candidates(chain.server, chain.names, port)
+            found = NameChain(self.main, [], port) if chain is None or chain.server is None else NameChain(chain.server, chain.names, port)
             self._of_chain[key] = found
         return found
 
@@ -155,20 +155,20 @@ class Hosts:
             if len(chain.names) >= MANY and chain.address.port in (0, port):
                 self._candidates(chain, port)
 
-    def _of_address(self, address: str, port: int) -> Chain | None:
-        return self._best(self._by_address.get(address, []), port, both_ways=True)
+    def _of_address(self, address: str, port: int) -> AddressChain | None:
+        return self._best(self._by_address.get(address, []), port, either_direction=True)
 
-    def _default(self, port: int) -> Chain | None:
-        return self._best(self.defaults, port, both_ways=False)
+    def _default(self, port: int) -> AddressChain | None:
+        return self._best(self.defaults, port, either_direction=False)
 
-    def _best(self, chains: list[Chain], port: int, *, both_ways: bool) -> Chain | None:
+    def _best(self, chains: list[AddressChain], port: int, *, either_direction: bool) -> AddressChain | None:
         """2.4 prefers the chain of the exact port to one of any port; 2.2 takes the first that fits."""
         wild = None
         for chain in chains:
             own = chain.address.port
             if own == port:
                 return chain
-            if wild is None and (own == 0 or (both_ways and port == 0)):
+            if wild is None and (own == 0 or (either_direction and port == 0)):
                 if self.old:
                     return chain
                 wild = chain
@@ -177,7 +177,7 @@ class Hosts:
     # building ---------------------------------------------------------------------------------
     def _add_name_virtual_hosts(self) -> None:
         for address in self.configuration.name_virtual_hosts:
-            chain = Chain(address, None)
+            chain = AddressChain(address, None)
             if address.host == ANY:
                 self.defaults.insert(0, chain)
             else:
@@ -203,7 +203,7 @@ class Hosts:
     def _add_default(self, server: Server, address: Address) -> None:
         chain = self._default(address.port)
         if chain is None or chain.address.port != address.port:
-            chain = Chain(address, server)
+            chain = AddressChain(address, server)
             self.defaults.insert(0, chain)
         self._add_name(chain, server, address)
 
@@ -213,9 +213,9 @@ class Hosts:
             chain = self._new_chain(server, address)
         self._add_name(chain, server, address)
 
-    def _new_chain(self, server: Server, address: Address) -> Chain:
+    def _new_chain(self, server: Server, address: Address) -> AddressChain:
         """Put a chain where httpd does: in front of its bucket, behind the NameVirtualHost addresses."""
-        chain = Chain(address, server)
+        chain = AddressChain(address, server)
         bucket = bucket_of(address.host)
         head = self._heads.get(bucket, 0)
         chains = self.buckets.setdefault(bucket, [])
@@ -223,14 +223,14 @@ class Hosts:
         self._by_address[address.host] = [c for c in chains if c.address.host == address.host]
         return chain
 
-    def _add_name(self, chain: Chain, server: Server, address: Address) -> None:
+    def _add_name(self, chain: AddressChain, server: Server, address: Address) -> None:
         chain.names.append((address, server))
         chain.server = server
 
     # 2.2 --------------------------------------------------------------------------------------
     def _warn(self, text: str) -> None:
         """A warning to the main server's log, which has its LogLevel by now."""
-        if not self._quiet:
+        if not self._omits_warnings:
             self.configuration.warn(text)
 
     def _add_default_22(self, server: Server, address: Address) -> None:
@@ -239,7 +239,7 @@ class Hosts:
             return
         if chain is not None and chain.address.port != 0:
             self._warn(f"_default_ VirtualHost overlap on port {address.port}, the first has precedence")
-        self.defaults.insert(0, Chain(address, server))
+        self.defaults.insert(0, AddressChain(address, server))
 
     def _add_address_22(self, server: Server, address: Address) -> None:
         chain = self._of_address(address.host, address.port)
@@ -252,7 +252,7 @@ class Hosts:
                 "the first has precedence, perhaps you need a NameVirtualHost directive")
             chain.address, chain.server = address, server
 
-    def _add_name_22(self, chain: Chain, server: Server, address: Address) -> bool:
+    def _add_name_22(self, chain: AddressChain, server: Server, address: Address) -> bool:
         """Add a name where NameVirtualHost made the chain; False where it is a plain address."""
         if not chain.names and chain.server is not None:
             return False
@@ -270,7 +270,7 @@ class Hosts:
         self._drop_unused(self.defaults)
         self._by_address = {host: [c for c in chains if c.server is not None] for host, chains in self._by_address.items()}
 
-    def _drop_unused(self, chains: list[Chain]) -> None:
+    def _drop_unused(self, chains: list[AddressChain]) -> None:
         for chain in list(chains):
             if chain.server is None:
                 address = chain.address

@@ -9,18 +9,18 @@ import os
 from typing import Final
 
 from whimbrel.config.configuration import STREAM_TAGS, Configuration
-from whimbrel.config.core import CoreFolder
-from whimbrel.config.execute import CommandState
+from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.execute import CommandContext
 from whimbrel.config.includes import NotRegular, error_text, read_regular
 from whimbrel.config.model import Layer, SectionKind, Server, StartMessage
 from whimbrel.config.reader import MAX_HTACCESS_LINE, Reader, Source
 from whimbrel.directives.node import Node
-from whimbrel.directives.spec import Where
-from whimbrel.errors import ConfigError, Place
-from whimbrel.octets import raw
+from whimbrel.directives.spec import Context
+from whimbrel.errors import ConfigError, SourceLocation
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 
-ALL: Final = int(Where.OR_ALL)
+ALL: Final = int(Context.OR_ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Override:
         return not self.bits and not self.names
 
 
-def override_of(configuration: Configuration, core: CoreFolder) -> Override:
+def override_of(configuration: Configuration, core: CoreDirConfig) -> Override:
     """The override in force where *core* (merged and filled) applies; -1, no AllowOverride anywhere, means what the dialect says.
 
     2.2 then admits everything; 2.4 reads the file and admits nothing in it, which OR_UNSET stands for; the guide ignores the file.
@@ -45,7 +45,7 @@ def override_of(configuration: Configuration, core: CoreFolder) -> Override:
     bits = core.override
     if bits == -1:
         dialect = configuration.dialect
-        bits = ALL if dialect.override_default_all else 0 if dialect.override_unset_ignores else int(Where.OR_UNSET)
+        bits = ALL if dialect.override_default_all else 0 if dialect.override_unset_ignores else int(Context.OR_UNSET)
     return Override(bits | core.nonfatal, core.override_options, core.override_list)
 
 
@@ -76,9 +76,9 @@ ABSENT: Final = Parsed(None)
 
 def parse(configuration: Configuration, server: Server, path: str, data: bytes, override: Override) -> Parsed:
     """The layer of a file with this content; *path* names it in messages and gives setters their folder."""
-    layer = Layer(SectionKind.HTACCESS, Place(path, 0))
+    layer = Layer(SectionKind.HTACCESS, SourceLocation(path, 0))
     view = _View(configuration)
-    state = CommandState(view, server, layer, override.bits)
+    state = CommandContext(view, server, layer, override.bits)
     state.in_htaccess = True
     state.override_options, state.override_list = override.options, override.names
     state.path = os.path.dirname(path).rstrip("/") + "/"
@@ -98,14 +98,14 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
 class _View(Configuration):
     """The configuration as a .htaccess file sees it: everything is shared, but its messages and its tree are its own."""
 
-    def __init__(self, whole: Configuration) -> None:
-        self.__dict__.update(whole.__dict__)
+    def __init__(self, configuration: Configuration) -> None:
+        self.__dict__.update(configuration.__dict__)
         self.messages = []
         self.tree = []
 
 
 @dataclass(slots=True)
-class _Kept:
+class _CachedFile:
     stamp: tuple[int, int, int, int] | None
     parsed: dict[Override, Parsed]
     data: bytes = b""
@@ -120,40 +120,40 @@ class HtaccessCache:
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
-        self._kept: dict[str, _Kept] = {}
+        self._cached: dict[str, _CachedFile] = {}
 
     def get(self, path: str, override: Override, server: Server) -> Parsed:
         """What *path* says under *override*; `ABSENT` where there is no such file or nothing is admitted.  Never raises."""
         if override.nothing:
             return ABSENT
         try:
-            status = os.stat(raw(path))
+            status = os.stat(to_bytes(path))
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
         except (FileNotFoundError, NotADirectoryError):
-            self._kept.pop(path, None)
+            self._cached.pop(path, None)
             return ABSENT
         except OSError as problem:
             return self._unreadable(path, problem)
-        kept = self._kept.get(path)
-        if kept is None or kept.stamp != stamp:
-            kept = self._kept[path] = self._read(path, stamp)
-        if kept.failure is not None:
-            return kept.failure
-        found = kept.parsed.get(override)
+        cached = self._cached.get(path)
+        if cached is None or cached.stamp != stamp:
+            cached = self._cached[path] = self._read(path, stamp)
+        if cached.failure is not None:
+            return cached.failure
+        found = cached.parsed.get(override)
         if found is None:
-            found = kept.parsed[override] = parse(self.configuration, server, path, kept.data, override)
+            found = cached.parsed[override] = parse(self.configuration, server, path, cached.data, override)
         return found
 
-    def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _Kept:
+    def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _CachedFile:
         try:
-            return _Kept(stamp, {}, read_regular(path))
+            return _CachedFile(stamp, {}, read_regular(path))
         except OSError as problem:
-            return _Kept(None, {}, failure=self._unreadable(path, problem))
+            return _CachedFile(None, {}, failure=self._unreadable(path, problem))
 
     def _unreadable(self, path: str, problem: OSError) -> Parsed:
         """The answer to a file that is there and can't be read: 403, so that what it protects stays protected."""
         text = f"{path} pcfg_openfile: unable to check htaccess file, ensure it is readable"
-        if self.configuration.dialect.ah_codes:
+        if self.configuration.dialect.messages_24:
             text += f" and that '{os.path.dirname(path)}/' is executable"
         error = HtaccessError(text, status=403, code="AH00529", level="crit", cause=f"({problem.errno}){error_text(problem)}", note=_NOTE)
         refused = StartMessage(f"Access to file {path} denied by server: not a regular file", "AH00554", "error", "core", None)

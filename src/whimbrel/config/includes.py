@@ -15,12 +15,12 @@ from functools import lru_cache
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.model import Included
 from whimbrel.config.reader import Reader, Source
-from whimbrel.errors import ConfigError, Place
-from whimbrel.octets import raw, text
+from whimbrel.errors import ConfigError, SourceLocation
+from whimbrel.octets import to_bytes, to_text
 
 DEFAULT_FILE = "conf/httpd.conf"
 MAX_DEPTH = 128
-MAX_FOLDER_DEPTH = 20
+MAX_DIRECTORY_DEPTH = 20
 
 
 def has_wildcards(pattern: str) -> bool:
@@ -107,52 +107,52 @@ class Finder:
         if not is_directory(path):
             yield path
             return
-        if depth >= MAX_FOLDER_DEPTH:
-            raise ConfigError(f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of {MAX_FOLDER_DEPTH}. "
+        if depth >= MAX_DIRECTORY_DEPTH:
+            raise ConfigError(f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of {MAX_DIRECTORY_DEPTH}. "
                               "You have probably a recursion somewhere.")
         for name in self._entries(path):
             yield from self._plain(_joined(path, name), depth + 1)
 
     def _wild_22(self, path: str) -> Iterator[str]:
-        folder, _slash, pattern = path.rpartition("/")
-        if has_wildcards(folder):
+        directory, _slash, pattern = path.rpartition("/")
+        if has_wildcards(directory):
             raise ConfigError(f"Wildcard patterns not allowed in Include {path}")
-        if not is_directory(folder or "/"):
-            raise ConfigError(f"Include directory '{folder or '/'}' not found")
+        if not is_directory(directory or "/"):
+            raise ConfigError(f"Include directory '{directory or '/'}' not found")
         if not has_wildcards(pattern):
             raise ConfigError(f"Must include a wildcard pattern for Include {path}")
-        for name in self._entries(folder or "/"):
+        for name in self._entries(directory or "/"):
             if matches(pattern, name):
-                yield from self._plain(_joined(folder or "/", name), 1)
+                yield from self._plain(_joined(directory or "/", name), 1)
 
-    def _wild(self, folder: str, rest: str) -> Iterator[str]:
+    def _wild(self, directory: str, rest: str) -> Iterator[str]:
         first, slash, rest = rest.partition("/")
         if not has_wildcards(first):
-            path = _joined(folder, first)
+            path = _joined(directory, first)
             yield from self._wild(path, rest) if slash else self._plain(path, 0)
             return
-        found = [name for name in self._entries(folder) if matches(first, name)]
+        found = [name for name in self._entries(directory) if matches(first, name)]
         if slash:
-            found = [name for name in found if is_directory(_joined(folder, name))]
+            found = [name for name in found if is_directory(_joined(directory, name))]
         if not found and not self.optional:
-            raise ConfigError(f"{self._prefix}No matches for the wildcard '{first}' in '{folder}', failing")
+            raise ConfigError(f"{self._prefix}No matches for the wildcard '{first}' in '{directory}', failing")
         for name in found:
-            path = _joined(folder, name)
+            path = _joined(directory, name)
             yield from self._wild(path, rest) if slash else self._plain(path, 0)
 
-    def _entries(self, folder: str) -> list[str]:
+    def _entries(self, directory: str) -> list[str]:
         try:
-            return sorted(text(name) for name in os.listdir(raw(folder)))
+            return sorted(to_text(name) for name in os.listdir(to_bytes(directory)))
         except OSError as problem:
             if self.optional and isinstance(problem, FileNotFoundError):
                 return []
-            raise ConfigError(f"{self._prefix}Could not open {self._what}directory {folder}: {error_text(problem)}") from None
+            raise ConfigError(f"{self._prefix}Could not open {self._what}directory {directory}: {error_text(problem)}") from None
 
 
 class Includer:
     """One Include or IncludeOptional line at work."""
 
-    def __init__(self, reader: Reader, *, optional: bool, line: int = 0, included_from: Place | None = None) -> None:
+    def __init__(self, reader: Reader, *, optional: bool, line: int = 0, included_from: SourceLocation | None = None) -> None:
         self.reader, self.optional, self.line, self.included_from = reader, optional, line, included_from
         self.configuration = reader.configuration
 
@@ -163,7 +163,7 @@ class Includer:
 
     def read_main(self, path: str, may_miss: bool) -> None:
         """Read the configuration file itself; *may_miss*: 2.2 does without the default file where -C or -c gave lines."""
-        if may_miss and path == root_relative(self.configuration.root, DEFAULT_FILE) and not os.path.lexists(raw(path)):
+        if may_miss and path == root_relative(self.configuration.root, DEFAULT_FILE) and not os.path.lexists(to_bytes(path)):
             return
         self.read_file(path)
 
@@ -188,7 +188,7 @@ class NotRegular(OSError):
 def read_regular(path: str) -> bytes:
     """The bytes of a configuration file; NotRegular (EBADF) for a folder, device, pipe or socket other than /dev/null."""
     try:
-        with open(raw(path), "rb", opener=_without_waiting) as file:
+        with open(to_bytes(path), "rb", opener=_without_waiting) as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode) or path == "/dev/null":
                 return file.read()
     except IsADirectoryError:
@@ -201,5 +201,5 @@ def _without_waiting(path: str | bytes, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _joined(folder: str, name: str) -> str:
-    return folder + name if folder[-1:] == "/" else f"{folder}/{name}"
+def _joined(directory: str, name: str) -> str:
+    return directory + name if directory[-1:] == "/" else f"{directory}/{name}"

@@ -8,19 +8,19 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from whimbrel.catalogue.load import Catalogue, ModuleRow, catalogue
+from whimbrel.catalogue.load import Catalogue, ModuleEntry, catalogue
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.execute import CommandState, root_relative
-from whimbrel.config.hosts import Hosts, name_main_server
+from whimbrel.config.execute import CommandContext, root_relative
+from whimbrel.config.hosts import VirtualHostTable, name_main_server
 from whimbrel.config.includes import Includer
-from whimbrel.config.loaded import Row, known_in
+from whimbrel.config.loaded import BoundDirective, known_in
 from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, Reader, Source
-from whimbrel.config.unbuilt import checker, say_before
+from whimbrel.config.unbuilt import make_checker, warn_before
 from whimbrel.dialect import Dialect
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.registry.module import Module
 
 
@@ -45,20 +45,20 @@ def catalogue_of(dialect: Dialect) -> Catalogue:
     return catalogue("2.2" if dialect.version < (2, 4) else "2.4")
 
 
-def add_module(configuration: Configuration, row: ModuleRow) -> None:
+def add_module(configuration: Configuration, row: ModuleEntry) -> None:
     """Load the module of *row*: its file's tables where there is one, and the catalogue's rows for what has no behaviour yet."""
     module = configuration.available.get(row.file)
     if module is None or not known_in(module.versions, configuration.version):
         module = Module(name=row.identifier, source=row.source)
     own = {d.name.lower() for d in module.directives if known_in(d.versions, configuration.version)}
     rows = catalogue_of(configuration.dialect).module_rows(row.source, own)
-    rest = [Row.without_behaviour(r, module, checker(r, row.version)) for r in rows]
+    rest = [BoundDirective.without_behaviour(r, module, make_checker(r, row.version)) for r in rows]
     configuration.modules.add(module, rest)
 
 
 def load_module(configuration: Configuration, name: str, path: str) -> None:
     """LoadModule: raises ConfigError in the words of mod_so and of the dynamic linker."""
-    old = not configuration.dialect.ah_codes
+    old = not configuration.dialect.messages_24
     absolute = root_relative(configuration.root, path)
     if any(name == known for known, _module in configuration.loaded_by_directive):
         configuration.warn(f"module {name} is already loaded, skipping", code="AH01574", module="so")
@@ -68,7 +68,7 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     shown = absolute if old else path
     base = path.rpartition("/")[2].removesuffix(".so")
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
-    if row is None or row.static:
+    if row is None or row.is_static:
         tried = absolute if old or "/" in path else path
         raise ConfigError(f"Cannot load {shown} into server: {tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}")
     if row.needs and row.needs not in configuration.modules:
@@ -88,7 +88,7 @@ NO_MODULE = "a library that is no module of httpd's own, for which there is noth
 def no_library(path: str) -> str:
     """What the dynamic linker says of a file that is no library, "" of one; a name without folder (then *path* is "") it looks for elsewhere."""
     try:
-        with open(raw(path), "rb") as file:
+        with open(to_bytes(path), "rb") as file:
             head = file.read(64)
     except IsADirectoryError:
         return "cannot read file data: Is a directory"
@@ -100,7 +100,7 @@ def no_library(path: str) -> str:
 def _built_in(configuration: Configuration, name: str) -> bool:
     """Whether *name* is compiled in: mod_so can't be loaded again, what only some builds have built in is accepted."""
     row = catalogue_of(configuration.dialect).module(name)
-    if row is None or not row.static or row.source != f"mod_{name.removesuffix('_module')}.c":
+    if row is None or not row.is_static or row.source != f"mod_{name.removesuffix('_module')}.c":
         return False
     if name == "so_module":
         raise ConfigError(f"module {name} is built-in and can't be loaded")
@@ -111,7 +111,7 @@ def _built_in(configuration: Configuration, name: str) -> bool:
 def read(configuration: Configuration) -> Configuration:
     """Build the tree: the -C lines, the configuration file, the -c lines."""
     options = configuration.options
-    reader = Reader(CommandState(configuration, configuration.main, configuration.main.defaults))
+    reader = Reader(CommandContext(configuration, configuration.main, configuration.main.defaults))
     with deep_recursion():
         read_lines(reader, options.before)
         may_miss = configuration.dialect.main_file_may_miss and bool(options.before or options.after)
@@ -139,9 +139,9 @@ def _check_mpm(configuration: Configuration) -> None:
 # execution and what follows ----------------------------------------------------------------------
 def complete(configuration: Configuration) -> Configuration:
     """Execute the tree and finish: virtual hosts inherit, sections are put in order, the modules check."""
-    say_before(configuration)
+    warn_before(configuration)
     with deep_recursion():
-        state = CommandState(configuration, configuration.main, configuration.main.defaults)
+        state = CommandContext(configuration, configuration.main, configuration.main.defaults)
         state.walk(configuration.tree)
     for server in configuration.virtual_hosts:
         server.inherit(configuration.main)
@@ -150,7 +150,7 @@ def complete(configuration: Configuration) -> Configuration:
     for server in configuration.virtual_hosts:
         server.directories = inherited if server.directories is mains else ordered(server.directories)
     name_main_server(configuration)
-    configuration.hosts = Hosts(configuration)
+    configuration.hosts = VirtualHostTable(configuration)
     configuration.hosts.drop_unused()
     for module in configuration.modules.modules:
         for step in module.check_config:

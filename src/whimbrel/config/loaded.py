@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whimbrel.catalogue.load import Row as CatalogueRow
-from whimbrel.directives.spec import AnyDirective, Args, Record, Versions, Where
+from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Versions, Context
 from whimbrel.registry.module import Module
 
-_EXEC_ON_READ = int(Where.EXEC_ON_READ)
+_EXEC_ON_READ = int(Context.EXEC_ON_READ)
 _BOTH = Versions.BOTH
 
 
@@ -21,32 +21,32 @@ def known_in(versions: Versions, version: Versions) -> bool:
     return versions is _BOTH or bool(versions & version)
 
 
-class Row:
+class BoundDirective:
     """A directive's row as execution needs it: plain integers, the record it fills, the module it belongs to.
 
     *line* is set for a directive without behaviour: it judges all setter calls of one line at once.
     """
 
-    __slots__ = ("apply", "args", "exec_on_read", "folder", "help", "implemented", "line", "module", "name", "server", "where")
+    __slots__ = ("apply", "args", "exec_on_read", "dir_config", "help", "implemented", "line", "module", "name", "server", "where")
 
     def __init__(self, directive: AnyDirective, module: Module, line: Callable[[Any, list[list[str]]], None] | None = None) -> None:
         self.name, self.args, self.help = directive.name, directive.args, directive.help
         self.apply: Callable[[Any, Any, list[str]], None] = directive.apply
         self.where = int(directive.where)
         self.exec_on_read = bool(self.where & _EXEC_ON_READ)
-        self.folder = module.folder_settings if directive.record is Record.FOLDER else None
-        self.server = module.server_settings if directive.record is Record.SERVER else None
+        self.dir_config = module.dir_config if directive.record is ConfigScope.DIRECTORY else None
+        self.server = module.server_config if directive.record is ConfigScope.SERVER else None
         self.module, self.line = module, line
-        self.implemented = line is None and directive.name not in module.guarded
+        self.implemented = line is None and directive.name not in module.unimplemented
 
     @classmethod
-    def without_behaviour(cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]) -> Row:
+    def without_behaviour(cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]) -> BoundDirective:
         """The row of a directive that only the catalogue knows."""
-        made = cls.__new__(cls)
-        made.name, made.args, made.help, made.apply, made.where = row.name, Args[row.args], row.help, _nothing, row.where
-        made.exec_on_read, made.folder, made.server = bool(row.where & _EXEC_ON_READ), None, None
-        made.module, made.line, made.implemented = module, line, False
-        return made
+        bound = cls.__new__(cls)
+        bound.name, bound.args, bound.help, bound.apply, bound.where = row.name, Args[row.args], row.help, _nothing, row.where
+        bound.exec_on_read, bound.dir_config, bound.server = bool(row.where & _EXEC_ON_READ), None, None
+        bound.module, bound.line, bound.implemented = module, line, False
+        return bound
 
     def __repr__(self) -> str:
         return f"Row({self.name} of {self.module.source}, {Args(self.args).name})"
@@ -56,7 +56,7 @@ def _nothing(_command: Any, _record: Any, _words: list[str]) -> None:
     """There is no behaviour."""
 
 
-Rows = tuple[Row, ...]
+Rows = tuple[BoundDirective, ...]
 
 
 class LoadedModules:
@@ -80,11 +80,11 @@ class LoadedModules:
             self._identifiers = frozenset(module.name for module in self.modules)
         return self._identifiers
 
-    def add(self, module: Module, further: Iterable[Row] = ()) -> None:
+    def add(self, module: Module, further: Iterable[BoundDirective] = ()) -> None:
         """Load *module*; *further* rows are its directives that have no behaviour yet."""
         self.modules.append(module)
         self.names |= {module.name, module.source}
-        own = [Row(d, module) for d in module.directives if known_in(d.versions, self.version)]
+        own = [BoundDirective(d, module) for d in module.directives if known_in(d.versions, self.version)]
         for row in [*own, *further]:
             key = row.name.lower()
             self._by_name[key] = (row, *self._by_name.get(key, ()))

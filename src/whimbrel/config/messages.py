@@ -9,7 +9,7 @@ from __future__ import annotations
 from whimbrel.config.model import StartMessage
 from whimbrel.config.reader import COMMAND_LINE
 from whimbrel.dialect import Dialect
-from whimbrel.errors import ConfigError, Place, StartError
+from whimbrel.errors import ConfigError, SourceLocation, StartError
 
 _ESCAPES = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '"'}
 
@@ -30,19 +30,19 @@ def format_error(error: ConfigError | StartError, dialect: Dialect, program: str
     """The text that httpd prints for *error*, without a line end; *program* is the name it calls itself."""
     if isinstance(error, StartError):
         return "\n".join(escaped(line) for line in error.lines)
-    name = program or ("apache2" if dialect.ah_codes else "httpd")
+    name = program or ("apache2" if dialect.messages_24 else "httpd")
     if error.bare or error.place is None:
-        code = f"{error.code}: " if error.place is None and dialect.ah_codes and error.code and error.code != "AH00526" else ""
+        code = f"{error.code}: " if error.place is None and dialect.messages_24 and error.code and error.code != "AH00526" else ""
         return escaped(f"{code}{name}: {_chain(error.place)}{error.reason}")
-    code = f"{error.code}: " if dialect.ah_codes and error.code else ""
+    code = f"{error.code}: " if dialect.messages_24 and error.code else ""
     return escaped(f"{code}Syntax error on line {error.place.line} of {error.place.path}:") + "\n" + escaped(error.reason).rstrip(" ")
 
 
-def _chain(place: Place | None) -> str:
+def _chain(place: SourceLocation | None) -> str:
     text = ""
     while place is not None:
-        here = "in -C/-c directive" if place.path == COMMAND_LINE else f"on line {place.line} of {place.path}"
-        text = f"Syntax error {here}: {text}"
+        location = "in -C/-c directive" if place.path == COMMAND_LINE else f"on line {place.line} of {place.path}"
+        text = f"Syntax error {location}: {text}"
         place = place.included_from
     return text
 
@@ -52,11 +52,11 @@ def format_message(message: StartMessage, dialect: Dialect, *, time: str = "", p
 
     Messages of level ``startup`` have no head at all.
     """
-    code = f"{message.code}: " if message.code and dialect.ah_codes else ""
+    code = f"{message.code}: " if message.code and dialect.messages_24 else ""
     body = escaped((f"{message.cause}: " if message.cause else "") + code + message.text)
     if message.level == "startup":
         return body
     head = f"[{time}] " if time else ""
-    if not dialect.ah_codes:
+    if not dialect.messages_24:
         return f"{head}[{message.level}] {body}"
     return f"{head}[{message.module}:{message.level}] " + (f"[{process}] " if process else "") + body

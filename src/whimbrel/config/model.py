@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from whimbrel.directives.node import Node
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
-from whimbrel.registry.settings import UNSET, default_of, filled, merge
+from whimbrel.registry.settings import UNSET, default_of, with_defaults, merge
 
 if TYPE_CHECKING:
-    from whimbrel.expr.compile import Condition
+    from whimbrel.expr.compile import CompiledCondition
     from whimbrel.regex import Regex
 
 R = TypeVar("R")
@@ -44,7 +44,7 @@ class Layer:
     """
 
     kind: SectionKind
-    place: Place | None = None
+    place: SourceLocation | None = None
     records: dict[type[Any], Any] = field(default_factory=dict)
     prepared: Mapping[type[Any], Callable[[], Any]] | None = None
 
@@ -54,8 +54,8 @@ class Layer:
         if found is None:
             make = kind if self.prepared is None else self.prepared.get(kind, kind)
             found = self.records[kind] = make()
-        made: R = found
-        return made
+        record: R = found
+        return record
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +75,7 @@ class Section:
     fnmatch: bool = False
     components: int = 0
     condition: str = ""
-    test: Condition | None = None
+    test: CompiledCondition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Server:
     thousand servers.
     """
 
-    place: Place | None = None
+    place: SourceLocation | None = None
     is_virtual: bool = False
     addresses: list[Address] = field(default_factory=list)
     name: str = ""
@@ -121,8 +121,8 @@ class Server:
         found = self.records.get(kind)
         if found is None:
             found = self.records[kind] = kind()
-        made: R = found
-        return made
+        record: R = found
+        return record
 
     def add(self, section: Section) -> None:
         """Append a <Directory> or <Location> section that stands in this server."""
@@ -131,18 +131,18 @@ class Server:
         sections.append(section)
         setattr(self, name, sections)
 
-    def conf(self, kind: type[R]) -> R:
+    def config(self, kind: type[R]) -> R:
         """The merged record with defaults filled in; for use once the configuration is complete."""
         found = self._filled.get(kind)
         if found is None:
             base, outer = self.records.get(kind), self._outer
             if outer is not None and base is outer.records.get(kind):
-                found = outer.conf(kind)  # thousands of hosts have nothing of their own
+                found = outer.config(kind)  # thousands of hosts have nothing of their own
             else:
-                found = filled(kind() if base is None else base)
+                found = with_defaults(kind() if base is None else base)
             self._filled = {**self._filled, kind: found}
-        made: R = found
-        return made
+        config: R = found
+        return config
 
     def value(self, kind: type[Any], name: str) -> Any:
         """One field of the merged record, its default where nothing sets it."""
@@ -187,7 +187,7 @@ class Server:
         return self._passed_on or {}
 
 
-def different(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
+def unique_by(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
     """The first server with each per-server record of *kind*: of ten thousand hosts most have the main server's."""
     first: dict[int, Server] = {}
     for server in servers:
@@ -197,7 +197,7 @@ def different(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
 
 def confs(servers: Iterable[Server], kind: type[R]) -> list[R]:
     """The merged records of all *servers*, each once, in the order of the first server that has it."""
-    return [server.conf(kind) for server in different(servers, kind)]
+    return [server.config(kind) for server in unique_by(servers, kind)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +240,9 @@ class ServerSpec:
     requests_per_child: int = 0
     backlog: int = 511
     graceful_timeout: float = 0.0
-    core_folder: str = ""
+    core_directory: str = ""
     chroot: str = ""
-    run_folder: str = ""
+    run_directory: str = ""
     buffered_logs: bool = False
 
 
@@ -266,7 +266,7 @@ class StartMessage:
     code: str
     level: str
     module: str
-    place: Place | None
+    place: SourceLocation | None
     cause: str = ""
     logged: tuple[str, str] | None = None
 

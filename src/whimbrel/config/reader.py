@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from whimbrel.config.execute import CommandState
-from whimbrel.config.loaded import Row
+from whimbrel.config.execute import CommandContext
+from whimbrel.config.loaded import BoundDirective
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.words import expand, getword, undefined_warning
-from whimbrel.errors import ConfigError, Place
-from whimbrel.octets import text as as_text
+from whimbrel.errors import ConfigError, SourceLocation
+from whimbrel.octets import to_text as as_text
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, numbered, plain, scan, split_name
 
 COMMAND_LINE = "-c/-C directives"
@@ -35,14 +35,14 @@ class Source:
 
     __slots__ = ("_feeds", "executed", "included_from", "lines", "number", "path")
 
-    def __init__(self, path: str, lines: Lines, included_from: Place | None = None) -> None:
+    def __init__(self, path: str, lines: Lines, included_from: SourceLocation | None = None) -> None:
         self.path, self.included_from, self.number = path, included_from, 0
-        self.executed: Place | None = None
+        self.executed: SourceLocation | None = None
         self._feeds = [(path, lines)]
         self.lines = self._numbered()
 
-    def place(self) -> Place:
-        return Place(self.path, self.number, self.included_from)
+    def place(self) -> SourceLocation:
+        return SourceLocation(self.path, self.number, self.included_from)
 
     def push(self, path: str, lines: list[str]) -> None:
         """Read *lines* next, as lines 1, 2 ... of *path*."""
@@ -88,7 +88,7 @@ def short_enough(scanned: Lines, source: str, path: str, limit: int) -> Lines:
 class Reader:
     """Reads texts into one tree.  *state* is what EXEC_ON_READ directives see; it also holds the configuration."""
 
-    def __init__(self, state: CommandState) -> None:
+    def __init__(self, state: CommandContext) -> None:
         self.state = state
         self.configuration = state.configuration
         old = state.configuration.dialect.lines_22
@@ -117,8 +117,8 @@ class Reader:
         found = self._memory.get(kind)
         if found is None:
             found = self._memory[kind] = kind()
-        kept: R = found
-        return kept
+        memory: R = found
+        return memory
 
     def read(self, source: Source, nodes: list[Node], parent: Node | None = None) -> None:
         """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see `messages.format_error`."""
@@ -161,16 +161,16 @@ class Reader:
                 if not self._keeps_spelling:
                     name = rows[0].name
                 if rows[0].exec_on_read:
-                    self._execute(Node(name, args, Place(source.path, number, via), parent), rows, nodes, parent)
+                    self._execute(Node(name, args, SourceLocation(source.path, number, via), parent), rows, nodes, parent)
                     if self._enter:
                         outer.append((closing, opened))
                         closing, opened, self._enter = self._enter, [], ""
                     continue
             if name[0] != "<":
-                nodes.append(Node(name, args, Place(source.path, number, via), parent))
+                nodes.append(Node(name, args, SourceLocation(source.path, number, via), parent))
             elif name[1:2] != "/":
                 inner: list[Node] = []
-                node = Node(name, args, Place(source.path, number, via), parent, inner)
+                node = Node(name, args, SourceLocation(source.path, number, via), parent, inner)
                 nodes.append(node)
                 opened.append((node, nodes, parent))
                 parent, nodes = node, inner
@@ -188,7 +188,7 @@ class Reader:
         if tag[2:-1].lower() != open_one.name[1:].lower():
             raise ConfigError(f"Expected </{open_one.name[1:]}> but saw {tag}", place, bare=True)
 
-    def _execute(self, node: Node, rows: tuple[Row, ...], nodes: list[Node], parent: Node | None) -> None:
+    def _execute(self, node: Node, rows: tuple[BoundDirective, ...], nodes: list[Node], parent: Node | None) -> None:
         """Execute a directive of reading; what it reads (Include, a true <If...>) goes to *nodes*."""
         outer = self._nodes, self._parent
         self._nodes, self._parent = nodes, parent
@@ -230,12 +230,12 @@ class Reader:
 
     def expanded(self, line: str) -> str:
         """*line* with its ``${NAME}`` replaced; 2.4 warns about unknown names (AH00111)."""
-        line = expand(line, self._look_up, self._undefined)
+        line = expand(line, self._lookup, self._undefined)
         if len(line) > MAX_EXPANDED:
             raise LineTooLong(f"Line too long: variables make it {len(line)} bytes long", self.source.place(), bare=True)
         return line
 
-    def _look_up(self, name: str) -> str | None:
+    def _lookup(self, name: str) -> str | None:
         value = self._variables.get(name.lower())
         return self._environment.get(name) if value is None else value
 
@@ -247,7 +247,7 @@ class Reader:
 
 def reading(command: Command) -> Reader:
     """The reader that executes *command*; only directives marked EXEC_ON_READ have one."""
-    if not isinstance(command, CommandState) or command.reader is None:
+    if not isinstance(command, CommandContext) or command.reader is None:
         raise TypeError("not while the configuration is being read")
     reader: Reader = command.reader
     return reader

@@ -9,60 +9,60 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from whimbrel.catalogue.checks import Around, before, check_calls, declares, rule_of, warning
-from whimbrel.catalogue.harmless import reason
-from whimbrel.catalogue.load import Row as CatalogueRow
+from whimbrel.catalogue.checks import CheckContext, before, check_calls, declares, rule_of, warning
+from whimbrel.catalogue.harmless import ignorable_reason
+from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
 from whimbrel.catalogue.places import refusal
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.context import spot
-from whimbrel.config.core import CoreFolder
-from whimbrel.config.execute import IN_SECTION, CommandState
+from whimbrel.config.context import context_of
+from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.execute import IN_SECTION, CommandContext
 from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
 from whimbrel.config.model import Layer, SectionKind
-from whimbrel.directives.spec import Where
+from whimbrel.directives.spec import Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.expr.errors import ExprError
-from whimbrel.expr.library import Variable
+from whimbrel.expr.library import ExprVariable
 
 SHOWN = 8
-IN_PROXY = IN_SECTION | int(Where.PROXY_CONF)
-LineCheck = Callable[[CommandState, list[list[str]]], None]
+IN_PROXY = IN_SECTION | int(Context.PROXY_CONF)
+LineCheck = Callable[[CommandContext, list[list[str]]], None]
 
 
-def checker(row: CatalogueRow, version: str) -> LineCheck:
+def make_checker(row: CatalogueRow, version: str) -> LineCheck:
     """What looks at one line of *row*: all setter calls that it makes, at once.  Raises ConfigError in httpd's words."""
     container, name = row.name[0] == "<", row.name.lower()
 
-    def check(state: CommandState, calls: list[list[str]]) -> None:
-        refused = refusal(row, spot(state), version) if row.outside else None
+    def check(state: CommandContext, calls: list[list[str]]) -> None:
+        refused = refusal(row, context_of(state), version) if row.forbidden_in else None
         if refused:
             raise ConfigError(refused)
         if container and ">" not in state.node.args:
             raise ConfigError(f"{row.name}> directive missing closing '>'")
         if rule_of(row.source, name) or container:
-            _ask(state, row, name, calls, version)
+            _run_checks(state, row, name, calls, version)
         if container:
             _inside(state, name)
 
     return check
 
 
-def _ask(state: CommandState, row: CatalogueRow, name: str, calls: list[list[str]], version: str) -> None:
-    around = surroundings(state, version)
+def _run_checks(state: CommandContext, row: CatalogueRow, name: str, calls: list[list[str]], version: str) -> None:
+    around = check_context(state, version)
     for words in calls:
-        said = warning(row.source, name, words, around)
-        for one in (said, *said.more) if said is not None else ():
+        message = warning(row.source, name, words, around)
+        for one in (message, *message.more) if message is not None else ():
             state.warn(one.text, code=one.code, level=one.level, cause=one.cause)
     message = check_calls(row.source, name, calls, around)
     if message:
         raise ConfigError(message)
     for words in calls:
-        for group, made in declares(row.source, name, words, around):
-            state.configuration.declare(group, made)
+        for group, name_declared in declares(row.source, name, words, around):
+            state.configuration.declare(group, name_declared)
 
 
-def _inside(state: CommandState, name: str) -> None:
+def _inside(state: CommandContext, name: str) -> None:
     """Execute what a container holds."""
     if name in ("<proxy", "<proxymatch"):
         pattern = getword(state.node.args.rpartition(">")[0])[0]
@@ -71,17 +71,17 @@ def _inside(state: CommandState, name: str) -> None:
         state.execute(state.node.children)
 
 
-def surroundings(state: CommandState, version: str) -> Around:
+def check_context(state: CommandContext, version: str) -> CheckContext:
     """What rules may look at, at the present directive."""
     configuration = state.configuration
     sections = tuple(name.lower() for name in state.node.sections())
-    return Around(
-        version, configuration.root, configuration.modules.identifiers, configuration.declared.get("authn", frozenset()),
+    return CheckContext(
+        version, configuration.root, configuration.modules.identifiers, configuration.declared_names.get("authn", frozenset()),
         bool(state.path) or state.in_htaccess, "<location" in sections or "<locationmatch" in sections, (), sections, state.path,
-        configuration.declared, partial(_expression_error, state))
+        configuration.declared_names, partial(_expression_error, state))
 
 
-def _expression_error(state: CommandState, text: str, string: bool) -> str:
+def _expression_error(state: CommandContext, text: str, string: bool) -> str:
     from whimbrel.expr.parser import parse_condition, parse_string  # most configurations have no expressions
 
     try:
@@ -97,45 +97,45 @@ _VARIABLES = {
 }
 
 
-def variable(state: CommandState, name: str) -> Variable | None:
+def variable(state: CommandContext, name: str) -> ExprVariable | None:
     """A variable that a loaded module without behaviour brings: the expression is right, and a start is refused."""
     for module, (source, names) in _VARIABLES.items():
         if state.loaded(module) and any(name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()):
             if not state.in_htaccess:
                 state.configuration.unimplemented.append((state.node, source))
-            return Variable(lambda _evaluation: None)
+            return ExprVariable(lambda _evaluation: None)
     return None
 
 
 # Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as that, and is refused there.
-_ASKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
+_CHECKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
 
 
 # what happens to them ----------------------------------------------------------------------------
-def note(state: CommandState, name: str, source: str) -> None:
+def record(state: CommandContext, name: str, source: str) -> None:
     """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
     if not state.in_htaccess:
         state.configuration.unimplemented.append((state.node, source))
-    elif (source, name) in _ASKED_LATE:
-        state.folder(CoreFolder).missing_type_checker = f"{name} ({source})"
-    elif not reason(source, name, state.node.args, state.configuration.available, in_htaccess=True):
+    elif (source, name) in _CHECKED_LATE:
+        state.dir_config(CoreDirConfig).missing_type_checker = f"{name} ({source})"
+    elif not ignorable_reason(source, name, state.node.args, state.configuration.available, in_htaccess=True):
         raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")
 
 
-def say_before(configuration: Configuration) -> None:
+def warn_before(configuration: Configuration) -> None:
     """What modules without behaviour say once everything is read and nothing is executed yet."""
     modules = configuration.modules
     for module in modules.modules:
-        said = before(module.source, modules.identifiers)
-        if said is not None:
-            configuration.warn(said.text, code=said.code, level=said.level, module=module.name.removesuffix("_module"), cause=said.cause)
+        message = before(module.source, modules.identifiers)
+        if message is not None:
+            configuration.warn(message.text, code=message.code, level=message.level, module=module.name.removesuffix("_module"), cause=message.cause)
 
 
 def refuse_start(configuration: Configuration) -> None:
     """Stop a start on directives without behaviour: StartError with one message; warnings for those that can be left out."""
     refused = []
     for node, source in configuration.unimplemented:
-        why = reason(source, node.name, node.args, configuration.available)
+        why = ignorable_reason(source, node.name, node.args, configuration.available)
         if why:
             configuration.warn(f"{node.place}: {node.name} ({source}) is left out: {why}", module="core", level="warn")
         else:

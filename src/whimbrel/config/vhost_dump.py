@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.hosts import Chain, Hosts
+from whimbrel.config.hosts import AddressChain, VirtualHostTable
 from whimbrel.config.model import Address, Server
 
 
 def dump_vhosts(configuration: Configuration) -> str:
     """httpd's text about the virtual hosts of a complete configuration; ends in a line end."""
-    hosts = configuration.hosts or Hosts(configuration)
+    hosts = configuration.hosts or VirtualHostTable(configuration)
     lines = ["VirtualHost configuration:"]
     for chain in hosts.chains():
         lines += _chain(hosts, chain)
@@ -20,7 +20,7 @@ def dump_vhosts(configuration: Configuration) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _chain(hosts: Hosts, chain: Chain) -> list[str]:
+def _chain(hosts: VirtualHostTable, chain: AddressChain) -> list[str]:
     server = chain.server
     if server is None:
         return []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.dialect import Dialect
 from whimbrel.directives.node import Node
-from whimbrel.directives.spec import Where
-from whimbrel.errors import Place
+from whimbrel.directives.spec import Context
+from whimbrel.errors import SourceLocation
 
 if TYPE_CHECKING:
     from whimbrel.regex import Regex
@@ -26,15 +26,15 @@ class Command(Protocol):
     name: str
     dialect: Dialect
     node: Node
-    place: Place
-    override: Where
+    place: SourceLocation
+    override: Context
     override_options: int
     methods: int
     path: str
     in_htaccess: bool
     in_virtual_host: bool
 
-    def folder(self, kind: type[R]) -> R:
+    def dir_config(self, kind: type[R]) -> R:
         """The record of *kind* in the section that is being read; made when it isn't there yet."""
 
     def server(self, kind: type[R]) -> R:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
 
 
@@ -17,7 +17,7 @@ class Node:
 
     name: str
     args: str
-    place: Place
+    place: SourceLocation
     parent: Node | None = None
     children: Sequence[Node] = ()
     _within: tuple[str, ...] | None = field(default=None, repr=False)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from whimbrel.directives.spec import Args
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
-_ONE = pattern(r"""([^ \t\n\v\f\r"'\\]+)|"([^"\\]+)\"""")  # a word that needs no care, or one in quotes that does not either
+_ONE = compile(r"""([^ \t\n\v\f\r"'\\]+)|"([^"\\]+)\"""")  # a word that needs no care, or one in quotes that does not either
 MAX_ARGV = 64  # httpd drops the words after this many
 
 

@@ -35,7 +35,7 @@ class Args(Enum):
     NO_ARGS = "none"        # one call: []
 
 
-class Where(IntFlag):
+class Context(IntFlag):
     """Where a directive may stand: httpd's req_override bits."""
 
     NONE = 0
@@ -62,10 +62,10 @@ class Versions(Flag):
     BOTH = V22 | V24
 
 
-class Record(Enum):
+class ConfigScope(Enum):
     """Which of a module's two records a setter is handed."""
 
-    FOLDER = "per-directory settings"
+    DIRECTORY = "per-directory settings"
     SERVER = "per-server settings"
     NONE = "none: the setter works on the command alone"
 
@@ -81,10 +81,10 @@ class Directive(Generic[C]):
 
     name: str
     args: Args
-    where: Where
+    where: Context
     apply: Callable[[Command, C, list[str]], None]
     help: str
-    record: Record = Record.FOLDER
+    record: ConfigScope = ConfigScope.DIRECTORY
     versions: Versions = Versions.BOTH
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.syntax import words as plain
 from whimbrel.syntax.words import skip_blanks
 
-_WORDS = pattern(r"[^ \t\n\v\f\r]+")
-_QUOTING = pattern(r"""["'\\]""")
+_WORDS = compile(r"[^ \t\n\v\f\r]+")
+_QUOTING = compile(r"""["'\\]""")
 
 
 def getword(text: str) -> tuple[str, str]:
@@ -37,11 +37,11 @@ Lookup = Callable[[str], "str | None"]
 
 def variables(defined: Mapping[str, str], environment: Mapping[str, str]) -> Lookup:
     """What ``${NAME}`` finds: variables of Define (keys in lower case, found in any case), then the environment in exact case."""
-    def look_up(name: str) -> str | None:
+    def lookup(name: str) -> str | None:
         value = defined.get(name.lower())
         return environment.get(name) if value is None else value
 
-    return look_up
+    return lookup
 
 
 def expand(text: str, lookup: Lookup, undefined: Callable[[str], None] | None = None) -> str:

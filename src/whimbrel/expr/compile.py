@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
+from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
 
 if TYPE_CHECKING:
     from whimbrel.expr.library import Lookup
     from whimbrel.expr.view import View
-    from whimbrel.regex import Found
+    from whimbrel.regex import Match
 
-Test = Callable[[Evaluation], bool]
+Predicate = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
 SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these stands for itself
 
 
-class Condition:
+class CompiledCondition:
     """A condition ready to be asked.  *reads* says what its answer depends on (the names of `library`), *place* is told when it fails."""
 
     __slots__ = ("place", "reads", "test", "text")
 
-    def __init__(self, text: str, test: Test, reads: frozenset[str], place: str) -> None:
+    def __init__(self, text: str, test: Predicate, reads: frozenset[str], place: str) -> None:
         self.text, self.test, self.reads, self.place = text, test, reads, place
 
     def __call__(self, view: View) -> bool:
@@ -39,21 +39,21 @@ class StringExpr:
         self.text, self.word, self.reads, self.place = text, word, reads, place
         self.fixed = word if isinstance(word, str) else None
 
-    def __call__(self, view: View, found: Found | None = NOTHING_YET) -> str:
+    def __call__(self, view: View, match: Match | None = EMPTY_MATCH) -> str:
         """The string; *found* gives ``$0`` to ``$9``.  Raises EvalError."""
         word = self.word
-        return word if isinstance(word, str) else word(Evaluation(view, found))
+        return word if isinstance(word, str) else word(Evaluation(view, match))
 
 
 def compile_condition(
     text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None, place: str = "",
-) -> Condition:
+) -> CompiledCondition:
     """The condition *text*; raises ExprError.  *restricted*: in a .htaccess file; *in_document*: in a page; *place* is ``FILE:LINE``."""
     from whimbrel.expr import compiler, parser  # a tenth of -t's time, and most configurations have no expressions
 
-    made = compiler.Compiler()
+    generator = compiler.CodeGenerator()
     parsed = parser.parse_condition(text, restricted=restricted, in_document=in_document, lookup=lookup)
-    return Condition(text, made.test(parsed, 1), frozenset(made.reads), place)
+    return CompiledCondition(text, generator.test(parsed, 1), frozenset(generator.reads), place)
 
 
 def compile_string(text: str, *, restricted: bool = False, lookup: Lookup | None = None, place: str = "") -> StringExpr:
@@ -62,5 +62,5 @@ def compile_string(text: str, *, restricted: bool = False, lookup: Lookup | None
         return StringExpr(text, text, frozenset(), place)
     from whimbrel.expr import compiler, parser  # a tenth of -t's time, and most configurations have no expressions
 
-    made = compiler.Compiler()
-    return StringExpr(text, made.word(parser.parse_string(text, restricted=restricted, lookup=lookup), 2), frozenset(made.reads), place)
+    generator = compiler.CodeGenerator()
+    return StringExpr(text, generator.word(parser.parse_string(text, restricted=restricted, lookup=lookup), 2), frozenset(generator.reads), place)

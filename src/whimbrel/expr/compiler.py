@@ -15,10 +15,10 @@ from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import Evaluation
 from whimbrel.numbers import strtol
 
-Test = Callable[[Evaluation], bool]
+Predicate = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
 
-_DEEPEST: Final = 20
+_MAX_DEPTH: Final = 20
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
 }
@@ -32,7 +32,7 @@ def _value(word: Word, e: Evaluation) -> str:
     return word if isinstance(word, str) else word(e)
 
 
-class Compiler:
+class CodeGenerator:
     """Collects what an expression *reads* while its parts are made; levels count from 1."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Compiler:
     # words --------------------------------------------------------------------------------------------------------------------------------------
     def word(self, node: tree.Word, level: int) -> Word:
         """A word at nesting *level*."""
-        if level > _DEEPEST:
+        if level > _MAX_DEPTH:
             return _too_deep
         if isinstance(node, tree.Text):
             return node.value
@@ -67,13 +67,13 @@ class Compiler:
         if isinstance(argument, str):
             constant = argument
             return lambda e: call(e, constant) or ""
-        made = argument
-        return lambda e: call(e, made(e)) or ""
+        dynamic_argument = argument
+        return lambda e: call(e, dynamic_argument(e)) or ""
 
     # conditions ---------------------------------------------------------------------------------------------------------------------------------
-    def test(self, node: tree.Test, level: int) -> Test:
+    def test(self, node: tree.TestNode, level: int) -> Predicate:
         """A condition at nesting *level*; what stands right of an operator, or behind ``!``, is on the operator's own level."""
-        if level > _DEEPEST:
+        if level > _MAX_DEPTH:
             return _too_deep
         if isinstance(node, tree.Constant):
             value = node.value
@@ -91,10 +91,10 @@ class Compiler:
             return self._member(node, level)
         return self._unary(node, level) if isinstance(node, tree.Unary) else self._binary(node, level)
 
-    def _joined(self, node: tree.Both | tree.Either, level: int) -> Test:
+    def _joined(self, node: tree.Both | tree.Either, level: int) -> Predicate:
         kind = type(node)
-        tests: list[Test] = []
-        rest: tree.Test = node
+        tests: list[Predicate] = []
+        rest: tree.TestNode = node
         while isinstance(rest, kind):
             tests.append(self.test(rest.left, level + 1))
             rest = rest.right
@@ -109,7 +109,7 @@ class Compiler:
 
         return joined
 
-    def _compare(self, node: tree.Compare, level: int) -> Test:
+    def _compare(self, node: tree.Compare, level: int) -> Predicate:
         """The second word is asked first: the order shows in the Vary field."""
         left, right = self.word(node.left, level + 1), self.word(node.right, level + 1)
         compare = _COMPARE[node.token[-2:]]
@@ -125,26 +125,26 @@ class Compiler:
 
         return texts
 
-    def _compare_numbers(self, left: Word, right: Word, compare: Callable[[Any, Any], bool]) -> Test:
+    def _compare_numbers(self, left: Word, right: Word, compare: Callable[[Any, Any], bool]) -> Predicate:
         def numbers(e: Evaluation) -> bool:
             second = strtol(_value(right, e))[0]
             return compare(strtol(_value(left, e))[0], second)
 
         return numbers
 
-    def _match(self, node: tree.Match, level: int) -> Test:
+    def _match(self, node: tree.Match, level: int) -> Predicate:
         """Only an expression with groups replaces what ``$0`` to ``$9`` stand for."""
         word, search, negated = self.word(node.word, level + 1), node.regex.search, node.negated
         if not node.regex.groups:
             return lambda e: (search(_value(word, e)) is not None) is not negated
 
         def match(e: Evaluation) -> bool:
-            e.found = search(_value(word, e))
-            return (e.found is not None) is not negated
+            e.match = search(_value(word, e))
+            return (e.match is not None) is not negated
 
         return match
 
-    def _member(self, node: tree.Member, level: int) -> Test:
+    def _member(self, node: tree.Member, level: int) -> Predicate:
         word, among = self.word(node.word, level + 1), node.among
         if isinstance(among, tree.ListCall):
             self.reads |= among.function.reads
@@ -160,29 +160,29 @@ class Compiler:
 
         return member
 
-    def _listed(self, word: Word, call: Callable[[Evaluation, str], Sequence[str]], argument: Word) -> Test:
+    def _listed(self, word: Word, call: Callable[[Evaluation, str], Sequence[str]], argument: Word) -> Predicate:
         def listed(e: Evaluation) -> bool:
             value = _value(word, e)
             return value in call(e, _value(argument, e))
 
         return listed
 
-    def _unary(self, node: tree.Unary, level: int) -> Test:
+    def _unary(self, node: tree.Unary, level: int) -> Predicate:
         self.reads |= node.operator.reads
         test, word, data = node.operator.test, self.word(node.word, level + 1), node.data
         if node.operator.prepare is not None:
             return lambda e: test(e, data)
         return lambda e: test(e, _value(word, e))
 
-    def _binary(self, node: tree.Binary, level: int) -> Test:
+    def _binary(self, node: tree.Binary, level: int) -> Predicate:
         self.reads |= node.operator.reads
         left, right = self.word(node.left, level + 1), self.word(node.right, level + 1)
         test, pattern, data = node.operator.test, node.operator.pattern, node.data
         if pattern is None:
             return lambda e: test(e, _value(left, e), data)
         if isinstance(right, str):
-            made = pattern(right)
-            return lambda e: test(e, _value(left, e), made)
+            compiled = pattern(right)
+            return lambda e: test(e, _value(left, e), compiled)
         changing = pattern
 
         def binary(e: Evaluation) -> bool:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from whimbrel.expr.view import View
-    from whimbrel.regex import Found
+    from whimbrel.regex import Match
 
 
-class _NothingYet:
+class _EmptyMatch:
     """A match without groups, of nothing."""
 
     __slots__ = ()
@@ -27,26 +27,26 @@ class _NothingYet:
         return 0
 
 
-NOTHING_YET: Final = _NothingYet()
+EMPTY_MATCH: Final = _EmptyMatch()
 
 
 class Evaluation:
     """*found* is the last match of an expression with groups, `NOTHING_YET` before the first, None after a failed one; *vary* the fields asked for,
     in their order."""
 
-    __slots__ = ("found", "request", "vary", "view")
+    __slots__ = ("match", "request", "vary", "view")
 
-    def __init__(self, view: View, found: Found | None = NOTHING_YET) -> None:
+    def __init__(self, view: View, match: Match | None = EMPTY_MATCH) -> None:
         self.view, self.request = view, view.request
-        self.found = found
+        self.match = match
         self.vary: list[str] = []
 
     def group(self, number: int) -> str:
         """A group of the last match; "" without one."""
-        found = self.found
-        if found is None or number > len(found.groups()):
+        match = self.match
+        if match is None or number > len(match.groups()):
             return ""
-        return found.group(number) or ""
+        return match.group(number) or ""
 
     def field(self, name: str) -> str | None:
         """A field of the request's head, whose name the answer's Vary field will tell; every answer varies by Host anyway."""

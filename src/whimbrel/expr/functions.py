@@ -12,8 +12,8 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.expr.errors import EvalError
-from whimbrel.expr.library import ENVIRONMENT, FILES, HEAD, NOTHING, Function
-from whimbrel.octets import raw, text
+from whimbrel.expr.library import ENVIRONMENT, FILES, HEAD, NOTHING, ExprFunction
+from whimbrel.octets import to_bytes, to_text
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation
@@ -30,35 +30,35 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 def entry(table: Mapping[str, str], name: str) -> str | None:
     """A value of one of httpd's tables, in which case does not matter."""
     value = table.get(name)
-    if value is None and table and not getattr(table, "folded", False):
+    if value is None and table and not getattr(table, "case_insensitive", False):
         low = name.lower()
         value = next((found for key, found in table.items() if key.lower() == low), None)
     return value
 
 
 def _system(name: str) -> str | None:
-    found = os.environb.get(raw(name))
-    return None if found is None else text(found)
+    value = os.environb.get(to_bytes(name))
+    return None if value is None else to_text(value)
 
 
 def _response(e: Evaluation, name: str) -> str | None:
     if e.request.files.moving:
-        e.view.outside()  # the field may be one that goes with the clock
-    found: str | None = e.request.headers_out.get(name)
-    if found is None:
-        found = e.request.err_headers_out.get(name)
-    return found
+        e.view.set_uncacheable()  # the field may be one that goes with the clock
+    value: str | None = e.request.headers_out.get(name)
+    if value is None:
+        value = e.request.err_headers_out.get(name)
+    return value
 
 
 def _anywhere(e: Evaluation, name: str) -> str | None:
     """``env``: a note, else a variable of the request, else one of the system."""
-    found = entry(e.request.notes, name)
-    if found is None:
-        found = entry(e.request.env, name)
-    return _system(name) if found is None else found
+    value = entry(e.request.notes, name)
+    if value is None:
+        value = entry(e.request.env, name)
+    return _system(name) if value is None else value
 
 
-def _unheard(e: Evaluation, name: str) -> str | None:
+def _untracked_field(e: Evaluation, name: str) -> str | None:
     value: str | None = e.request.headers_in.get(name)
     return value
 
@@ -102,7 +102,7 @@ def decode_base64(value: str) -> str:
     good = found[0] if found else ""
     if len(good) % 4 == 1:
         good = good[:-1]
-    return text(binascii.a2b_base64(good + "=" * (-len(good) % 4))).partition("\0")[0]
+    return to_text(binascii.a2b_base64(good + "=" * (-len(good) % 4))).partition("\0")[0]
 
 
 def _ldap(value: str) -> str:
@@ -114,8 +114,8 @@ def _file(e: Evaluation, path: str) -> str:
     """The content up to a NUL; an evaluation fails when it can't be read."""
     e.request.files.stat(path)
     try:
-        with open(raw(path), "rb") as source:
-            return text(source.read()).partition("\0")[0]
+        with open(to_bytes(path), "rb") as source:
+            return to_text(source.read()).partition("\0")[0]
     except IsADirectoryError:
         raise EvalError(f"Cannot read from file {path}") from None
     except (OSError, ValueError):
@@ -127,31 +127,31 @@ def _file_size(e: Evaluation, path: str) -> str:
     return str(info.st_size) if info is not None and S_ISREG(info.st_mode) else "0"
 
 
-def _pure(call: object) -> Function:
-    return Function(lambda _e, value: call(value), NOTHING)  # type: ignore[operator]
+def _pure(call: object) -> ExprFunction:
+    return ExprFunction(lambda _e, value: call(value), NOTHING)  # type: ignore[operator]
 
 
 _ENVIRONMENT: Final = frozenset({ENVIRONMENT})
 
-FUNCTIONS: Final[dict[str, Function]] = {
-    "req": Function(lambda e, name: e.field(name)),
-    "http": Function(lambda e, name: e.field(name)),
-    "req_novary": Function(_unheard),
-    "resp": Function(_response),
-    "reqenv": Function(lambda e, name: entry(e.request.env, name), _ENVIRONMENT),
-    "osenv": Function(lambda _e, name: _system(name), NOTHING),
-    "note": Function(lambda e, name: entry(e.request.notes, name)),
-    "env": Function(_anywhere, _ENVIRONMENT | {HEAD}),
+FUNCTIONS: Final[dict[str, ExprFunction]] = {
+    "req": ExprFunction(lambda e, name: e.field(name)),
+    "http": ExprFunction(lambda e, name: e.field(name)),
+    "req_novary": ExprFunction(_untracked_field),
+    "resp": ExprFunction(_response),
+    "reqenv": ExprFunction(lambda e, name: entry(e.request.env, name), _ENVIRONMENT),
+    "osenv": ExprFunction(lambda _e, name: _system(name), NOTHING),
+    "note": ExprFunction(lambda e, name: entry(e.request.notes, name)),
+    "env": ExprFunction(_anywhere, _ENVIRONMENT | {HEAD}),
     "tolower": _pure(lambda value: value.translate(_LOWER)),
     "toupper": _pure(lambda value: value.translate(_UPPER)),
     "escape": _pure(escape),
-    "unescape": Function(_unescape, NOTHING),
-    "base64": _pure(lambda value: text(base64.b64encode(raw(value)))),
+    "unescape": ExprFunction(_unescape, NOTHING),
+    "base64": _pure(lambda value: to_text(base64.b64encode(to_bytes(value)))),
     "unbase64": _pure(decode_base64),
-    "md5": _pure(lambda value: hashlib.md5(raw(value), usedforsecurity=False).hexdigest()),
-    "sha1": _pure(lambda value: hashlib.sha1(raw(value), usedforsecurity=False).hexdigest()),
+    "md5": _pure(lambda value: hashlib.md5(to_bytes(value), usedforsecurity=False).hexdigest()),
+    "sha1": _pure(lambda value: hashlib.sha1(to_bytes(value), usedforsecurity=False).hexdigest()),
     "ldap": _pure(_ldap),
-    "file": Function(_file, frozenset({FILES}), restricted=True),
-    "filesize": Function(_file_size, frozenset({FILES}), restricted=True),
+    "file": ExprFunction(_file, frozenset({FILES}), restricted=True),
+    "filesize": ExprFunction(_file_size, frozenset({FILES}), restricted=True),
 }
 """By their name in lower case; case does not matter."""

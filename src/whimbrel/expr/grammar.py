@@ -11,7 +11,7 @@ from whimbrel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GrammarRule:
     """*name* can be written as *parts*; *make* gets the values of those that *keep* counts."""
 
     name: str
@@ -20,13 +20,13 @@ class Rule:
     keep: tuple[int, ...]
 
 
-def _rule(name: str, parts: str, make: str = "", keep: tuple[int, ...] = (0,)) -> Rule:
-    return Rule(name, tuple(f"'{part}'" if part in "(){},:" else part for part in parts.split()), make, keep)
+def _rule(name: str, parts: str, make: str = "", keep: tuple[int, ...] = (0,)) -> GrammarRule:
+    return GrammarRule(name, tuple(f"'{part}'" if part in "(){},:" else part for part in parts.split()), make, keep)
 
 
 _COMPARISONS: Final = tuple(f"T_OP_{kind}{op}" for kind in ("", "STR_") for op in ("EQ", "NE", "LT", "LE", "GT", "GE"))
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[GrammarRule, ...]] = (
     _rule("$accept", "root $end"),
     _rule("root", "T_EXPR_BOOL expr", keep=(1,)),
     _rule("root", "T_EXPR_STRING string", keep=(1,)),

@@ -21,12 +21,12 @@ CLIENT: Final = "client"
 TIME: Final = "time"
 FILES: Final = "files"
 ENVIRONMENT: Final = "environment"
-OUTSIDE: Final = "outside"
+UNCACHEABLE: Final = "outside"
 NOTHING: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class ExprVariable:
     """``%{NAME}``: *read* gives the value, None for an empty one."""
 
     read: Callable[[Evaluation], str | None]
@@ -34,7 +34,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class ExprFunction:
     """``name(word)``: *call* gets the argument; *restricted* ones don't exist in .htaccess files and documents; *pure* ones may be computed once."""
 
     call: Callable[[Evaluation, str], str | None]

@@ -14,10 +14,10 @@ from struct import unpack
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
-_DIGITS_AND_DOTS = pattern(r"[0-9.]+")
-_BITS = pattern(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
+_DIGITS_AND_DOTS = compile(r"[0-9.]+")
+_BITS = compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
 _V4_IN_V6: Final = 0xFFFF
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
 INVALID_ADDRESS: Final = "The specified IP address is invalid."
@@ -32,7 +32,7 @@ class Network(NamedTuple):
     mask: int
 
 
-class BadAddress(Exception):
+class InvalidNetwork(Exception):
     """The text is no network.  *reason* is APR's message, "" where the text does not even look like an address."""
 
     def __init__(self, reason: str = "") -> None:
@@ -43,12 +43,12 @@ class BadAddress(Exception):
 def parse_network(address: str, mask: str | None = None) -> Network:
     """The network *address* with its *mask* (bits or dotted), without one a single address or leading octets (``10.1``); raises BadAddress."""
     if ":" not in address and _DIGITS_AND_DOTS.fullmatch(address) is None:
-        raise BadAddress
+        raise InvalidNetwork
     exact = _numeric(address)
     if mask is None:
         return Network(*exact, _FULL[exact[0]]) if exact else _leading_octets(address)
     if exact is None:
-        raise BadAddress(INVALID_ADDRESS)
+        raise InvalidNetwork(INVALID_ADDRESS)
     v6, value = exact
     bits = _mask(mask, v6)
     return Network(v6, value & bits, bits)
@@ -67,7 +67,7 @@ def _numeric(text: str) -> tuple[bool, int] | None:
     if value is None:
         return None
     if v6 and value >> 32 == _V4_IN_V6:
-        raise BadAddress(INVALID_ADDRESS)
+        raise InvalidNetwork(INVALID_ADDRESS)
     return v6, value
 
 
@@ -86,17 +86,17 @@ def _mask(text: str, v6: bool) -> int:
         return (_FULL[v6] << (width - bits)) & _FULL[v6]
     dotted = None if v6 else _pton(socket.AF_INET, text)
     if dotted is None:
-        raise BadAddress(INVALID_MASK)
+        raise InvalidNetwork(INVALID_MASK)
     return dotted
 
 
 def _leading_octets(text: str) -> Network:
     """``10``, ``10.1``, ``10.1.``: the first octets of an IPv4 address."""
     if len(text) > 15 or ":" in text:
-        raise BadAddress(INVALID_ADDRESS)
+        raise InvalidNetwork(INVALID_ADDRESS)
     parts = text.removesuffix(".").split(".") if text else []
     if len(parts) > 4 or any(not p or int(p) > 255 for p in parts):
-        raise BadAddress(INVALID_ADDRESS)
+        raise InvalidNetwork(INVALID_ADDRESS)
     value = mask = 0
     for index, part in enumerate(parts):
         value |= int(part) << (24 - 8 * index)
@@ -149,19 +149,19 @@ class Networks:
         self._tables: tuple[Table, Table] | None = None
 
     @classmethod
-    def union(cls, many: Iterable[Networks]) -> Networks:
+    def union(cls, network_sets: Iterable[Networks]) -> Networks:
         """All networks of *many* as one set, which is ready to be asked."""
-        sets = list(many)
+        sets = list(network_sets)
         holes: dict[tuple[bool, int], set[int]] = {}
         for one in sets:
             for key, values in one._holes.items():
                 holes.setdefault(key, set()).update(values)
-        made = cls.__new__(cls)
-        made._v4 = _packed(_unpacked(b"".join([one._v4 for one in sets]), False), False)
-        made._v6 = _packed(_unpacked(b"".join([one._v6 for one in sets]), True), True)
-        made._keep_holes(holes)
-        made._tables = made._ready()
-        return made
+        union_set = cls.__new__(cls)
+        union_set._v4 = _packed(_unpacked(b"".join([one._v4 for one in sets]), False), False)
+        union_set._v6 = _packed(_unpacked(b"".join([one._v6 for one in sets]), True), True)
+        union_set._keep_holes(holes)
+        union_set._tables = union_set._ready()
+        return union_set
 
     def _ready(self) -> tuple[Table, Table]:
         return _table(self._v4, False), _table(self._v6, True)

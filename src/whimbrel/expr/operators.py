@@ -7,11 +7,11 @@ import socket
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.expr.library import CLIENT, FILES, HEAD, OUTSIDE, BinaryOperator, UnaryOperator
-from whimbrel.expr.networks import BadAddress, Network, numeric_address, parse_written
+from whimbrel.expr.library import CLIENT, FILES, HEAD, UNCACHEABLE, BinaryOperator, UnaryOperator
+from whimbrel.expr.networks import InvalidNetwork, Network, numeric_address, parse_written
 from whimbrel.numbers import lower
-from whimbrel.octets import raw
-from whimbrel.wildcards import wildcards
+from whimbrel.octets import to_bytes
+from whimbrel.wildcards import compile_fnmatch
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation
@@ -30,7 +30,7 @@ def _exists(e: Evaluation, path: str) -> bool:
     return e.request.files.stat(path) is not None
 
 
-def _is_folder(e: Evaluation, path: str) -> bool:
+def _is_directory(e: Evaluation, path: str) -> bool:
     info = e.request.files.stat(path)
     return info is not None and S_ISDIR(info.st_mode)
 
@@ -51,7 +51,7 @@ def _is_link(e: Evaluation, path: str) -> bool:
 
 
 def _executable(e: Evaluation, path: str) -> bool:
-    return e.request.files.stat(path) is not None and os.access(raw(path), os.X_OK)
+    return e.request.files.stat(path) is not None and os.access(to_bytes(path), os.X_OK)
 
 
 def _url_allowed(e: Evaluation, target: str) -> bool:
@@ -68,7 +68,7 @@ def network(text: str) -> Network:
     """The network *text*; raises ValueError with httpd's message."""
     try:
         return parse_written(text)
-    except BadAddress:
+    except InvalidNetwork:
         raise ValueError("parsing of subnet/netmask failed") from None
 
 
@@ -85,7 +85,7 @@ def _from_network(e: Evaluation, known: Network) -> bool:
 def _in_network(e: Evaluation, address: str, known: Network) -> bool:
     numeric = _numeric(address)
     if numeric is None:
-        e.view.outside()
+        e.view.set_uncacheable()
         numeric = _resolved(address)
     return numeric is not None and _contains(known, numeric)
 
@@ -93,7 +93,7 @@ def _in_network(e: Evaluation, address: str, known: Network) -> bool:
 def _numeric(address: str) -> str | None:
     """*address* in its usual form, leading octets completed as inet_aton does; None for a name."""
     try:
-        return str(socket.getaddrinfo(raw(address), None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[0][4][0])
+        return str(socket.getaddrinfo(to_bytes(address), None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[0][4][0])
     except (OSError, UnicodeError, ValueError):
         return None
 
@@ -102,7 +102,7 @@ def _resolved(name: str) -> str | None:
     if not name or not name.isascii() or not name.isprintable() or " " in name:
         return None
     try:
-        return str(socket.getaddrinfo(raw(name), None, type=socket.SOCK_STREAM)[0][4][0])
+        return str(socket.getaddrinfo(to_bytes(name), None, type=socket.SOCK_STREAM)[0][4][0])
     except (OSError, UnicodeError, ValueError):
         return None
 
@@ -113,7 +113,7 @@ def _matches(_e: Evaluation, word: str, pattern: Regex) -> bool:
 
 
 _FILES: Final = frozenset({FILES})
-_ANYTHING: Final = frozenset({HEAD, CLIENT, FILES, OUTSIDE})
+_ANYTHING: Final = frozenset({HEAD, CLIENT, FILES, UNCACHEABLE})
 
 UNARY: Final[dict[str, UnaryOperator]] = {
     "n": UnaryOperator(lambda _e, word: word != ""),
@@ -121,7 +121,7 @@ UNARY: Final[dict[str, UnaryOperator]] = {
     "T": UnaryOperator(lambda _e, word: is_true(word)),
     "R": UnaryOperator(_from_network, frozenset({CLIENT}), network),
     "e": UnaryOperator(_exists, _FILES, about_files=True),
-    "d": UnaryOperator(_is_folder, _FILES, about_files=True),
+    "d": UnaryOperator(_is_directory, _FILES, about_files=True),
     "f": UnaryOperator(_is_file, _FILES, about_files=True),
     "s": UnaryOperator(_has_bytes, _FILES, about_files=True),
     "L": UnaryOperator(_is_link, _FILES, about_files=True),
@@ -135,8 +135,8 @@ UNARY: Final[dict[str, UnaryOperator]] = {
 
 BINARY: Final[dict[str, BinaryOperator]] = {
     "ipmatch": BinaryOperator(_in_network, frozenset({HEAD}), network),
-    "strmatch": BinaryOperator(_matches, pattern=wildcards),
-    "strcmatch": BinaryOperator(_matches, pattern=lambda text: wildcards(text, ignore_case=True)),
-    "fnmatch": BinaryOperator(_matches, pattern=lambda text: wildcards(text, by_segment=True)),
+    "strmatch": BinaryOperator(_matches, pattern=compile_fnmatch),
+    "strcmatch": BinaryOperator(_matches, pattern=lambda text: compile_fnmatch(text, ignore_case=True)),
+    "fnmatch": BinaryOperator(_matches, pattern=lambda text: compile_fnmatch(text, by_segment=True)),
 }
 """By their name in lower case; case does not matter."""

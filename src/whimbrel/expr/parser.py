@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from whimbrel.expr import tree
-from whimbrel.expr.automaton import State, states
+from whimbrel.expr.automaton import LalrState, states
 from whimbrel.expr.errors import ExprError
 from whimbrel.expr.functions import FUNCTIONS
 from whimbrel.expr.lexer import Lexer
@@ -18,9 +18,9 @@ from whimbrel.numbers import upper
 from whimbrel.regex import RegexError, compile_regex
 
 if TYPE_CHECKING:
-    from whimbrel.expr.library import Function, ListFunction, Lookup, Variable
+    from whimbrel.expr.library import ExprFunction, ListFunction, Lookup, ExprVariable
 
-_DEEPEST: Final = 10_000
+_MAX_DEPTH: Final = 10_000
 _NOTHING: Final = tree.Text("")
 _UNKNOWN: Final = tree.Text("", quoted=False)  # stands for a word that could not be resolved
 
@@ -29,12 +29,12 @@ class _Abort(Exception):
     """The scanner's message says all there is to say."""
 
 
-def parse_condition(text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None) -> tree.Test:
+def parse_condition(text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None) -> tree.TestNode:
     """The tree of a condition; raises ExprError.
 
     *restricted*: for a .htaccess file; *in_document*: for a page, which may not even ask whether a file is there; *lookup* finds what modules add.
     """
-    found: tree.Test = _parse(Lexer(text, string=False), Builder(restricted or in_document, lookup, in_document))
+    found: tree.TestNode = _parse(Lexer(text, string=False), Builder(restricted or in_document, lookup, in_document))
     return found
 
 
@@ -73,13 +73,13 @@ def _run(lexer: Lexer, builder: Builder) -> Any:
         if state.shift:
             if token is None:
                 token = lexer.next()
-            way = state.shift.get(token[0])
-            if way is not None:
+            target = state.shift.get(token[0])
+            if target is not None:
                 if token[0] == "$end":
                     return values[0]
-                if len(stack) >= _DEEPEST:
+                if len(stack) >= _MAX_DEPTH:
                     raise ExprError("memory exhausted")
-                stack.append(way)
+                stack.append(target)
                 values.append(token[1])
                 token = None
                 continue
@@ -93,7 +93,7 @@ def _run(lexer: Lexer, builder: Builder) -> Any:
         stack.append(table[stack[-1]].go[rule.name])
 
 
-def _unexpected(state: State, token: tuple[str, str] | None) -> str:
+def _unexpected(state: LalrState, token: tuple[str, str] | None) -> str:
     listed = " or ".join(state.expecting)
     return f"syntax error, unexpected {token[0] if token else '$end'}" + (f", expecting {listed}" if listed else "")
 
@@ -122,22 +122,22 @@ class Builder:
     def fail(self, _token: str) -> NoReturn:
         raise _Abort
 
-    def true(self) -> tree.Test:
+    def true(self) -> tree.TestNode:
         return tree.Constant(True)
 
-    def false(self) -> tree.Test:
+    def false(self) -> tree.TestNode:
         return tree.Constant(False)
 
-    def negated(self, inner: tree.Test) -> tree.Test:
+    def negated(self, inner: tree.TestNode) -> tree.TestNode:
         return tree.Not(inner)
 
-    def either(self, left: tree.Test, right: tree.Test) -> tree.Test:
+    def either(self, left: tree.TestNode, right: tree.TestNode) -> tree.TestNode:
         return tree.Either(left, right)
 
-    def both(self, left: tree.Test, right: tree.Test) -> tree.Test:
+    def both(self, left: tree.TestNode, right: tree.TestNode) -> tree.TestNode:
         return tree.Both(left, right)
 
-    def unary(self, name: str, word: tree.Word) -> tree.Test:
+    def unary(self, name: str, word: tree.Word) -> tree.TestNode:
         """An operator before a word; its name is exact."""
         operator = UNARY.get(name)
         if operator is None:
@@ -147,7 +147,7 @@ class Builder:
             self._refuse(f"-{name} not available in restricted context")
         return tree.Unary(operator, word, self._prepared(f"-{name}", operator.prepare, word))
 
-    def binary(self, left: tree.Word, name: str, right: tree.Word) -> tree.Test:
+    def binary(self, left: tree.Word, name: str, right: tree.Word) -> tree.TestNode:
         """A named operator between words; case does not matter."""
         operator = BINARY.get(name.lower())
         if operator is None:
@@ -167,13 +167,13 @@ class Builder:
             self._refuse(str(problem))
             return None
 
-    def member(self, word: tree.Word, among: Any) -> tree.Test:
+    def member(self, word: tree.Word, among: Any) -> tree.TestNode:
         return tree.Member(word, among)
 
-    def match(self, word: tree.Word, regex: Any) -> tree.Test:
+    def match(self, word: tree.Word, regex: Any) -> tree.TestNode:
         return tree.Match(word, regex, False)
 
-    def mismatch(self, word: tree.Word, regex: Any) -> tree.Test:
+    def mismatch(self, word: tree.Word, regex: Any) -> tree.TestNode:
         return tree.Match(word, regex, True)
 
     def regex(self, pattern: str) -> Any:
@@ -214,7 +214,7 @@ class Builder:
 
     def variable(self, name: str) -> tree.Word:
         """The core's variables come before those of modules."""
-        found: Variable | None = VARIABLES.get(upper(name)) or self._lookup("expr_variable", upper(name))
+        found: ExprVariable | None = VARIABLES.get(upper(name)) or self._lookup("expr_variable", upper(name))
         if found is None:
             self._refuse(f"Variable '{name}' does not exist")
             return _UNKNOWN
@@ -222,7 +222,7 @@ class Builder:
 
     def call(self, name: str, argument: tree.Word) -> tree.Word:
         """A function in either spelling; restricted ones are refused in .htaccess files and documents."""
-        found: Function | None = FUNCTIONS.get(name.lower()) or self._lookup("expr_function", name.lower())
+        found: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup("expr_function", name.lower())
         if found is None:
             self._refuse(f"Function '{name}' does not exist")
             return _UNKNOWN

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from whimbrel.records import dataclass
-from whimbrel.regex import Found, Regex, RegexError, compile_regex
+from whimbrel.regex import Match, Regex, RegexError, compile_regex
 
 
 class SsiError(Exception):
@@ -23,25 +23,25 @@ class SsiError(Exception):
 
 
 @dataclass(slots=True)
-class Node:
+class SsiNode:
     """A part of a condition; *kind* is an operator, ``word``, ``regex``, ``-A``, ``(`` or ``!``."""
 
     kind: str
     text: str = ""
-    left: Node | None = None
-    right: Node | None = None
+    left: SsiNode | None = None
+    right: SsiNode | None = None
     closed: bool = False  # of a parenthesis
     regex: Regex | None = None
-    parent: Node | None = None
+    parent: SsiNode | None = None
 
 
-class Asked(Protocol):
+class SsiHost(Protocol):
     """What a condition asks of the document it stands in."""
 
     def substituted(self, text: str) -> str:
         """*text* with the variables in it replaced."""
 
-    def matched(self, found: Found | None, regex: Regex) -> None:
+    def matched(self, found: Match | None, regex: Regex) -> None:
         """A regular expression was tried; *found* is None where it failed."""
 
     def complain(self, text: str, code: str) -> None:
@@ -110,13 +110,13 @@ class _Builder:
     def __init__(self, text: str) -> None:
         self.text = text
         self.bad: list[str] = []  # patterns that can't be compiled
-        self.root: Node | None = None
-        self.current: Node | None = None
+        self.root: SsiNode | None = None
+        self.current: SsiNode | None = None
 
     def invalid(self) -> SsiError:
         return SsiError(f'Invalid expression "{self.text}"', "AH03188")
 
-    def place(self, node: Node) -> None:
+    def place(self, node: SsiNode) -> None:
         """*node* below the last one."""
         node.parent = self.current
         if self.current is None:
@@ -125,7 +125,7 @@ class _Builder:
             self.current.right = node
         self.current = node
 
-    def over(self, below: Node, node: Node) -> None:
+    def over(self, below: SsiNode, node: SsiNode) -> None:
         """*node* in the place of *below*, which becomes its left side."""
         node.left, node.parent, below_parent = below, below.parent, below.parent
         below.parent = node
@@ -148,7 +148,7 @@ class _Builder:
         elif kind in ("(", "!", "-A"):
             if self.current is not None and (self.current.kind in ("word", "regex") or self.current.closed or self.current.kind == "-A"):
                 raise self.invalid()
-            self.place(Node(kind))
+            self.place(SsiNode(kind))
         elif kind in _COMPARISONS:
             self._compare(kind)
         else:
@@ -161,10 +161,10 @@ class _Builder:
         elif current is not None and (current.kind == "regex" or current.closed):
             raise self.invalid()
         else:
-            self.place(Node("word", text))
+            self.place(SsiNode("word", text))
 
     def _regex(self, pattern: str) -> None:
-        node = Node("regex", pattern)
+        node = SsiNode("regex", pattern)
         try:
             node.regex = compile_regex(pattern)
         except RegexError:
@@ -175,7 +175,7 @@ class _Builder:
         current = self.current
         if current is None or current.kind != "word" or (current.parent is not None and current.parent.kind not in ("(", "&&", "||")):
             raise self.invalid()
-        self.over(current, Node(kind))
+        self.over(current, SsiNode(kind))
 
     def _logical(self, kind: str) -> None:
         current = self.current
@@ -183,7 +183,7 @@ class _Builder:
             raise self.invalid()
         while current.parent is not None and current.parent.kind not in ("(", "&&", "||"):
             current = current.parent
-        self.over(current, Node(kind))
+        self.over(current, SsiNode(kind))
 
     def _close(self) -> None:
         current = self.current
@@ -195,7 +195,7 @@ class _Builder:
         self.current = current
 
 
-class Condition:
+class SsiCondition:
     """A condition ready to be asked."""
 
     __slots__ = ("bad", "root", "text")
@@ -206,61 +206,61 @@ class Condition:
             builder.take(kind, value)
         self.text, self.root, self.bad = text, builder.root, tuple(builder.bad)
 
-    async def holds(self, asked: Asked) -> bool:
+    async def evaluate(self, host: SsiHost) -> bool:
         """Whether it holds; raises SsiError where it was no condition after all."""
         for pattern in self.bad:
-            asked.complain(f'unable to compile pattern "{pattern}"', "AH02667")
-        return self.root is not None and await self._holds(self.root, asked)
+            host.complain(f'unable to compile pattern "{pattern}"', "AH02667")
+        return self.root is not None and await self._evaluate(self.root, host)
 
     def _invalid(self, code: str) -> SsiError:
         return SsiError(f'Invalid expression "{self.text}"', code)
 
-    def _holds(self, node: Node, asked: Asked) -> Awaitable[bool]:
+    def _evaluate(self, node: SsiNode, host: SsiHost) -> Awaitable[bool]:
         if node.kind in _LOGICAL:
-            return self._both(node, asked)
-        return self._one(node, asked)
+            return self._both(node, host)
+        return self._one(node, host)
 
-    async def _one(self, node: Node, asked: Asked) -> bool:
+    async def _one(self, node: SsiNode, host: SsiHost) -> bool:
         if node.kind == "word":
-            return bool(asked.substituted(node.text))
+            return bool(host.substituted(node.text))
         if node.kind == "(":
             if not node.closed:
                 raise SsiError(f"Unmatched '(' in \"{self.text}\"", "AH03191")
-            return node.right is None or await self._holds(node.right, asked)
+            return node.right is None or await self._evaluate(node.right, host)
         if node.kind == "!":
-            return node.right is not None and not await self._holds(node.right, asked)
+            return node.right is not None and not await self._evaluate(node.right, host)
         if node.kind == "-A":
             if node.right is None or node.right.kind != "word":
                 raise self._invalid("AH01335")
-            return await asked.admitted(asked.substituted(node.right.text))
-        return self._compared(node, asked)
+            return await host.admitted(host.substituted(node.right.text))
+        return self._compared(node, host)
 
-    async def _both(self, node: Node, asked: Asked) -> bool:
+    async def _both(self, node: SsiNode, host: SsiHost) -> bool:
         """A chain of ``&&`` and ``||``; what cannot matter any more is not asked."""
         if node.left is None or node.right is None:
             raise self._invalid("AH01332")
-        first = await self._holds(node.left, asked)
+        first = await self._evaluate(node.left, host)
         if first is (node.kind == "||"):
             return first
-        return await self._holds(node.right, asked)
+        return await self._evaluate(node.right, host)
 
-    def _compared(self, node: Node, asked: Asked) -> bool:
+    def _compared(self, node: SsiNode, host: SsiHost) -> bool:
         left, right = node.left, node.right
         code = "AH01333" if node.kind in ("=", "!=") else "AH01334"
         if left is None or right is None or right.kind not in ("word", "regex"):
             raise self._invalid(code)
-        first = asked.substituted(left.text)
+        first = host.substituted(left.text)
         if right.kind == "regex":
-            return self._searched(right.regex, first, asked) is (node.kind == "=")
-        second = asked.substituted(right.text)
+            return self._searched(right.regex, first, host) is (node.kind == "=")
+        second = host.substituted(right.text)
         if node.kind in _COMPARE:
             return _COMPARE[node.kind](first, second)
         return (first == second) is (node.kind == "=")
 
-    def _searched(self, regex: Regex | None, subject: str, asked: Asked) -> bool:
+    def _searched(self, regex: Regex | None, subject: str, host: SsiHost) -> bool:
         """Whether *regex* is found; one that could not be compiled counts as found."""
         if regex is None:
             return True
-        found = regex.search(subject)
-        asked.matched(found, regex)
-        return found is not None
+        match = regex.search(subject)
+        host.matched(match, regex)
+        return match is not None

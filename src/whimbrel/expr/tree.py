@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
-    from whimbrel.expr.library import BinaryOperator, Function, ListFunction, UnaryOperator, Variable
+    from whimbrel.expr.library import BinaryOperator, ExprFunction, ListFunction, UnaryOperator, ExprVariable
     from whimbrel.regex import Regex
 
 
@@ -24,7 +24,7 @@ class Text:
 class Var:
     """``%{NAME}``."""
 
-    variable: Variable
+    variable: ExprVariable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Call:
     """``name(word)`` or ``%{name:string}``; *name* as written."""
 
     name: str
-    function: Function
+    function: ExprFunction
     argument: Word
 
 
@@ -74,23 +74,23 @@ class Constant:
 class Not:
     """``!``."""
 
-    inner: Test
+    inner: TestNode
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
     """``&&``."""
 
-    left: Test
-    right: Test
+    left: TestNode
+    right: TestNode
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
     """``||``."""
 
-    left: Test
-    right: Test
+    left: TestNode
+    right: TestNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,4 +138,4 @@ class Binary:
     data: object = None
 
 
-Test = Constant | Not | Both | Either | Compare | Match | Member | Unary | Binary
+TestNode = Constant | Not | Both | Either | Compare | Match | Member | Unary | Binary

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.expr.library import CLIENT, FILES, HEAD, NOTHING, OUTSIDE, TIME, USER, Variable
+from whimbrel.expr.library import CLIENT, FILES, HEAD, NOTHING, UNCACHEABLE, TIME, USER, ExprVariable
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation
@@ -24,8 +24,8 @@ def _stamp(when: time.struct_time) -> str:
     return time.strftime("%Y%m%d%H%M%S", when)
 
 
-def _clock(form: Callable[[time.struct_time], str]) -> Variable:
-    return Variable(lambda e: form(_local(e.view.now())), frozenset({TIME}))
+def _clock(form: Callable[[time.struct_time], str]) -> ExprVariable:
+    return ExprVariable(lambda e: form(_local(e.view.now())), frozenset({TIME}))
 
 
 def _last_modified(e: Evaluation) -> str:
@@ -35,7 +35,7 @@ def _last_modified(e: Evaluation) -> str:
 def _owner(e: Evaluation) -> str | None:
     """The owner's name; where there is no file httpd has the number 0 for it."""
     info = e.request.info
-    e.view.outside()  # the database of accounts can change unseen
+    e.view.set_uncacheable()  # the database of accounts can change unseen
     try:
         return pwd.getpwuid(info.st_uid if info is not None else 0).pw_name
     except KeyError:
@@ -44,7 +44,7 @@ def _owner(e: Evaluation) -> str | None:
 
 def _group(e: Evaluation) -> str | None:
     info = e.request.info
-    e.view.outside()  # as above
+    e.view.set_uncacheable()  # as above
     try:
         return grp.getgrgid(info.st_gid if info is not None else 0).gr_name
     except KeyError:
@@ -61,12 +61,12 @@ def _peer(e: Evaluation) -> str:
 
 
 def _port(e: Evaluation) -> str:
-    e.view.outside()
+    e.view.set_uncacheable()
     return str(e.request.connection.client_port)
 
 
-def _head(read: Callable[[Evaluation], str | None]) -> Variable:
-    return Variable(read)
+def _head(read: Callable[[Evaluation], str | None]) -> ExprVariable:
+    return ExprVariable(read)
 
 
 def _read(e: Evaluation, value: str) -> str:
@@ -75,15 +75,15 @@ def _read(e: Evaluation, value: str) -> str:
     return "" if head is not None and head.method is None else value
 
 
-def _of(read: Callable[[Evaluation], str | None], *reads: str) -> Variable:
-    return Variable(read, frozenset(reads))
+def _of(read: Callable[[Evaluation], str | None], *reads: str) -> ExprVariable:
+    return ExprVariable(read, frozenset(reads))
 
 
-def _field(name: str) -> Variable:
-    return Variable(lambda e: e.field(name))
+def _field(name: str) -> ExprVariable:
+    return ExprVariable(lambda e: e.field(name))
 
 
-VARIABLES: Final[dict[str, Variable]] = {
+VARIABLES: Final[dict[str, ExprVariable]] = {
     # fields of the head; these alone exist, other fields are asked for with req()
     "HTTP_ACCEPT": _field("Accept"),
     "HTTP_COOKIE": _field("Cookie"),
@@ -112,15 +112,15 @@ VARIABLES: Final[dict[str, Variable]] = {
     "SCRIPT_GROUP": _of(_group, FILES),
     "CONTEXT_PREFIX": _head(lambda e: e.view.context_prefix()),
     "CONTEXT_DOCUMENT_ROOT": _head(lambda e: e.view.context_document_root()),
-    "REQUEST_LOG_ID": _of(lambda e: e.view.log_id(connection=False), OUTSIDE),
+    "REQUEST_LOG_ID": _of(lambda e: e.view.log_id(connection=False), UNCACHEABLE),
     # the client
     "REMOTE_ADDR": _of(lambda e: e.view.client(), CLIENT),
-    "REMOTE_PORT": _of(_port, OUTSIDE),
+    "REMOTE_PORT": _of(_port, UNCACHEABLE),
     "REMOTE_HOST": _of(lambda e: e.view.remote_host(), CLIENT),
     "REMOTE_IDENT": _of(lambda e: e.view.remote_ident(), CLIENT),
     "REMOTE_USER": _of(lambda e: e.request.user, HEAD, USER),
     "CONN_REMOTE_ADDR": _of(_peer, CLIENT),
-    "CONN_LOG_ID": _of(lambda e: e.view.log_id(connection=True), OUTSIDE),
+    "CONN_LOG_ID": _of(lambda e: e.view.log_id(connection=True), UNCACHEABLE),
     # the server
     "SERVER_NAME": _head(lambda e: e.view.server_name()),
     "SERVER_PORT": _head(lambda e: str(e.view.server_port())),
@@ -128,7 +128,7 @@ VARIABLES: Final[dict[str, Variable]] = {
     "SERVER_PROTOCOL": _head(lambda e: e.request.protocol),
     "SERVER_SOFTWARE": _of(lambda e: e.view.software()),
     "DOCUMENT_ROOT": _head(lambda e: e.view.document_root()),
-    "API_VERSION": Variable(lambda _e: API_VERSION, NOTHING),
+    "API_VERSION": ExprVariable(lambda _e: API_VERSION, NOTHING),
     "HTTPS": _head(lambda e: _on(e.view.scheme() == "https")),
     "HTTP2": _head(lambda e: _on(e.request.protocol == "HTTP/2.0")),
     "IPV6": _of(lambda e: _on(":" in _peer(e) and not _peer(e).lower().startswith("::ffff:")), CLIENT),

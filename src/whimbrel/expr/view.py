@@ -10,7 +10,7 @@ import os
 from typing import Any, Protocol
 
 
-class Record(Protocol):
+class RequestRecord(Protocol):
     """The request: names and meanings are those of httpd's request_rec."""
 
     method: str
@@ -42,12 +42,12 @@ class Record(Protocol):
 class View(Protocol):
     """One request for the time of one evaluation; what is asked here is noted, so that a finished answer is kept only as long as it holds."""
 
-    request: Record
+    request: RequestRecord
 
     def client(self) -> str:
         """The client's address; the answer then depends on it."""
 
-    def outside(self) -> None:
+    def set_uncacheable(self) -> None:
         """The value depends on something that can't be noted."""
 
     def now(self) -> float:

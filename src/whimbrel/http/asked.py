@@ -11,7 +11,7 @@ from whimbrel.http.headers import Headers, Pair
 NO_TESTS: Final[Mapping[str, tuple[Container[str], ...]]] = MappingProxyType({})
 
 
-class AskedHeaders(Headers):
+class TrackedHeaders(Headers):
     """The fields of one request.
 
     *asked* are the lower-case names that were looked up, there or not; *tests* the sets of values in which a field's was looked for, by its name:
@@ -19,23 +19,23 @@ class AskedHeaders(Headers):
     or changed, so that whoever looked at it may depend on any field.
     """
 
-    __slots__ = ("asked", "tests", "whole")
+    __slots__ = ("accessed", "tests", "all_fields_used")
 
     def __init__(self, of: Headers) -> None:
         """Take over the entries of *of*, which must not be changed afterwards."""
         self._at, self._more = of._at, of._more
-        self.asked: set[str] = set()
+        self.accessed: set[str] = set()
         self.tests: Mapping[str, tuple[Container[str], ...]] = NO_TESTS
-        self.whole = False
+        self.all_fields_used = False
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """See Headers.get."""
         low = name.lower()
-        self.asked.add(low)
+        self.accessed.add(low)
         found = self._at.get(low)
         return default if found is None else found[1]
 
-    def tested(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
+    def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
         """See Headers.tested."""
         low = name.lower()
         known = self.tests.get(low)
@@ -46,87 +46,87 @@ class AskedHeaders(Headers):
         found = self._at.get(low)
         return None if found is None else found[1]
 
-    def none_of(self, names: frozenset[str]) -> bool:
+    def has_none(self, names: frozenset[str]) -> bool:
         """See Headers.none_of."""
-        self.asked |= names
+        self.accessed |= names
         return names.isdisjoint(self._at)
 
     def get_all(self, name: str) -> list[str]:
         """See Headers.get_all."""
-        self.asked.add(name.lower())
+        self.accessed.add(name.lower())
         return super().get_all(name)
 
     def __contains__(self, name: object) -> bool:
         if isinstance(name, str):
-            self.asked.add(name.lower())
+            self.accessed.add(name.lower())
         return super().__contains__(name)
 
     # as a whole -----------------------------------------------------------------------------------------------------------------------------------
     def items(self) -> list[Pair]:
         """See Headers.items."""
-        self.whole = True
+        self.all_fields_used = True
         return super().items()
 
     def names(self) -> list[str]:
         """See Headers.names."""
-        self.whole = True
+        self.all_fields_used = True
         return super().names()
 
     def __iter__(self) -> Iterator[Pair]:
-        self.whole = True
+        self.all_fields_used = True
         return super().__iter__()
 
     def __len__(self) -> int:
-        self.whole = True
+        self.all_fields_used = True
         return super().__len__()
 
     def copy(self) -> Headers:
         """See Headers.copy; the copy remembers nothing."""
-        self.whole = True
+        self.all_fields_used = True
         return super().copy()
 
     def overlay(self, over: Headers) -> Headers:
         """See Headers.overlay."""
-        self.whole = True
+        self.all_fields_used = True
         return super().overlay(over)
 
     # changes --------------------------------------------------------------------------------------------------------------------------------------
     def set(self, name: str, value: str) -> None:
         """See Headers.set."""
-        self.whole = True
+        self.all_fields_used = True
         super().set(name, value)
 
     def add(self, name: str, value: str) -> None:
         """See Headers.add."""
-        self.whole = True
+        self.all_fields_used = True
         super().add(name, value)
 
     def unset(self, name: str) -> None:
         """See Headers.unset."""
-        self.whole = True
+        self.all_fields_used = True
         super().unset(name)
 
     def merge(self, name: str, value: str) -> None:
         """See Headers.merge."""
-        self.whole = True
+        self.all_fields_used = True
         super().merge(name, value)
 
-    def lay(self, entries: Mapping[str, Pair]) -> None:
+    def update(self, entries: Mapping[str, Pair]) -> None:
         """See Headers.lay."""
-        self.whole = True
-        super().lay(entries)
+        self.all_fields_used = True
+        super().update(entries)
 
     def clear(self) -> None:
         """See Headers.clear."""
-        self.whole = True
+        self.all_fields_used = True
         super().clear()
 
     def extend(self, pairs: Iterable[Pair]) -> None:
         """See Headers.extend."""
-        self.whole = True
+        self.all_fields_used = True
         super().extend(pairs)
 
     def compress(self) -> None:
         """See Headers.compress."""
-        self.whole = True
+        self.all_fields_used = True
         super().compress()

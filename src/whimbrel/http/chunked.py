@@ -11,8 +11,8 @@ from typing import Final
 
 from whimbrel.http.fields import FieldReader, Fields
 from whimbrel.http.headers import Headers
-from whimbrel.http.lines import HeadLimits, HeadRules, Reason
-from whimbrel.octets import raw
+from whimbrel.http.lines import HeadLimits, ParserOptions, LogMessage
+from whimbrel.octets import to_bytes
 
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _MAX_BLANKS: Final = 10  # white space behind a size
@@ -26,7 +26,7 @@ class BodyError(Exception):
     *endless*: httpd knows neither where the body ends nor how long its own page about it is, as with a bad chunk and a body that is too large.
     """
 
-    def __init__(self, status: int, reason: Reason, *, chunk: bool = False, endless: bool = False) -> None:
+    def __init__(self, status: int, reason: LogMessage, *, chunk: bool = False, endless: bool = False) -> None:
         super().__init__(reason.text)
         self.status, self.reason, self.chunk = status, reason, chunk
         self.endless = endless or chunk or status == 413
@@ -46,7 +46,7 @@ class _At(Enum):
 def _malformed(overflow: bool = False) -> BodyError:
     cause = "(28)No space left on device" if overflow else "(22)Invalid argument"
     words = "Error reading/parsing chunk (overflow) " if overflow else "Error reading/parsing chunk  "
-    return BodyError(413 if overflow else 400, Reason("info", "AH01590", words, cause), chunk=True)
+    return BodyError(413 if overflow else 400, LogMessage("info", "AH01590", words, cause), chunk=True)
 
 
 class ChunkedBody:
@@ -59,7 +59,7 @@ class ChunkedBody:
         "done", "trailers", "_at", "_blanks", "_digits", "_fields", "_left", "_limits", "_line", "_rules", "_size", "_tail",
     )
 
-    def __init__(self, limits: HeadLimits, rules: HeadRules) -> None:
+    def __init__(self, limits: HeadLimits, rules: ParserOptions) -> None:
         self.done = False
         self.trailers = Headers()
         self._limits, self._rules = limits, rules
@@ -180,7 +180,7 @@ class ChunkedBody:
 
     def _check(self, found: Fields) -> None:
         if found.status:
-            raise BodyError(found.status, Reason("info", "AH02656", f"Error while reading HTTP trailer: {found.status}"))
+            raise BodyError(found.status, LogMessage("info", "AH02656", f"Error while reading HTTP trailer: {found.status}"))
 
 
 class LengthBody:
@@ -203,10 +203,10 @@ class LengthBody:
     def close(self) -> None:
         """No more bytes come: raises BodyError unless the body is complete."""
         if not self.done:
-            raise BodyError(400, Reason("info", "AH01590", "Error reading/parsing chunk  ", "(70014)End of file found"))
+            raise BodyError(400, LogMessage("info", "AH01590", "Error reading/parsing chunk  ", "(70014)End of file found"))
 
 
 def last_chunk(trailers: Headers | None = None) -> bytes:
     """The end of a chunked answer, with trailer fields where there are any."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in trailers) if trailers is not None else ""
-    return b"0\r\n" + raw(lines) + b"\r\n"
+    return b"0\r\n" + to_bytes(lines) + b"\r\n"

@@ -19,7 +19,7 @@ CONDITIONS: Final = frozenset(("if-match", "if-unmodified-since", "if-none-match
 _STRONG_AFTER = 60  # seconds after which a time is proof of identity: within them a second change might have gone unseen
 
 
-class Condition(Enum):
+class PreconditionResult(Enum):
     """The outcome of `meets_conditions`."""
 
     OK = auto()
@@ -29,45 +29,45 @@ class Condition(Enum):
 
 def meets_conditions(
     method: str, headers: Headers, etag: str | None, last_modified: int | None, now: int, status: int = 200, *, version22: bool = False,
-) -> Condition:
+) -> PreconditionResult:
     """Compare the request's conditions with the resource's tag and time (seconds since 1970; None counts as changed *now*).
 
     *now* is the time of the request; answers that are no success meet every condition.
     """
     if not 200 <= status < 300:
-        return Condition.OK
+        return PreconditionResult.OK
     modified = now if last_modified is None else last_modified
     if version22:
         return _meets_22(method, headers, etag, modified, now)
     return _meets_24(method, headers, etag, modified, now)
 
 
-def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> Condition:
-    headers.none_of(CONDITIONS)  # all of them are asked for, there or not
+def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> PreconditionResult:
+    headers.has_none(CONDITIONS)  # all of them are asked for, there or not
     fields = headers.entries()
     get = method in ("GET", "HEAD")
     match = fields["if-match"][1] if "if-match" in fields else None
     if match is not None and match[:1] != "*" and not (etag is not None and find_etag_strong(match, etag)):
-        return Condition.FAILED
+        return PreconditionResult.FAILED
     parts = "range" in fields
     fresh = parts and now < modified + _STRONG_AFTER  # parts of a resource are not judged by a time of less than a minute ago
     unmodified = "if-unmodified-since" in fields
     if unmodified and not fresh:
         since = parse_http(fields["if-unmodified-since"][1])
         if since is not None and modified > since:
-            return Condition.FAILED
+            return PreconditionResult.FAILED
     same = _none_match_24(get, fields["if-none-match"][1], etag, parts) if "if-none-match" in fields else None
     if same and not get:
-        return Condition.FAILED
+        return PreconditionResult.FAILED
     unchanged: bool | None = None
     if "if-modified-since" in fields:
         since = parse_http(fields["if-modified-since"][1])
         unchanged = since is not None and modified <= since <= now and not fresh
     if "if-range" in fields and parts:
-        return Condition.OK
+        return PreconditionResult.OK
     if get and False not in (same, unchanged) and not unmodified and (same or unchanged):
-        return Condition.NOT_MODIFIED
-    return Condition.OK
+        return PreconditionResult.NOT_MODIFIED
+    return PreconditionResult.OK
 
 
 def _none_match_24(get: bool, value: str, etag: str | None, parts: bool) -> bool:
@@ -79,24 +79,24 @@ def _none_match_24(get: bool, value: str, etag: str | None, parts: bool) -> bool
     return find_etag_weak(value, etag) if get and not parts else find_etag_strong(value, etag)
 
 
-def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> Condition:
+def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> PreconditionResult:
     get = method in ("GET", "HEAD")
     match = headers.get("If-Match")
     if match is None:
         since = parse_http(headers.get("If-Unmodified-Since") or "")
         if since is not None and modified > since:
-            return Condition.FAILED
+            return PreconditionResult.FAILED
     elif match[:1] != "*" and not (etag is not None and find_etag(match, etag)):
-        return Condition.FAILED
+        return PreconditionResult.FAILED
     none_match = headers.get("If-None-Match")
     same = none_match is not None and (none_match[:1] == "*" or (etag is not None and find_etag(none_match, etag)))
     if same and not get:
-        return Condition.FAILED
+        return PreconditionResult.FAILED
     value = headers.get("If-Modified-Since")
     if get and value is not None and (same or none_match is None):
         date = parse_http(value)
         same = date is not None and modified <= date <= now
-    return Condition.NOT_MODIFIED if same else Condition.OK
+    return PreconditionResult.NOT_MODIFIED if same else PreconditionResult.OK
 
 
 def find_etag(value: str, etag: str) -> bool:

@@ -6,16 +6,16 @@ import re
 import time
 from functools import lru_cache
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH_NUMBER = {name: at for at, name in enumerate(MONTHS, 1)}
 
 # The date behind the weekday, in the order in which httpd tries them; anything may follow (a zone is not read: the date is GMT).
-_IMF = pattern(r"([0-9]{1,2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
-_RFC850 = pattern(r"([0-9]{2})-([A-Z][a-z]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
-_ASCTIME = pattern(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})", re.ASCII)
+_IMF = compile(r"([0-9]{1,2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
+_RFC850 = compile(r"([0-9]{2})-([A-Z][a-z]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
+_ASCTIME = compile(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})", re.ASCII)
 
 
 @lru_cache(maxsize=1024)

@@ -56,7 +56,7 @@ def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str
             f"<h1>{line[4:]}</h1>\n{words}{more}{page.signature}</body></html>\n")
 
 
-def alike(status: int, *, version22: bool) -> bool:
+def is_request_independent(status: int, *, version22: bool) -> bool:
     """Whether the page for *status* tells nothing of the request but *line*, *notes*, *additional* and *signature*."""
     return status in _SAME or (not version22 and status in _ALIKE_24)
 
@@ -76,8 +76,8 @@ def _canned(page: Page, version22: bool) -> str:
     words = _SAME.get(page.status)
     if words is not None:
         return words
-    made = (_WORDS_22 if version22 else _WORDS_24).get(page.status) or _WORDS.get(page.status) or (_misfortune_22 if version22 else _misfortune_24)
-    return made(page, escape_html(page.uri) if version22 else "")
+    text = (_WORDS_22 if version22 else _WORDS_24).get(page.status) or _WORDS.get(page.status) or (_misfortune_22 if version22 else _misfortune_24)
+    return text(page, escape_html(page.uri) if version22 else "")
 
 
 def _moved(page: Page, _uri: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whimbrel.http.headers import Headers
-from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
+from whimbrel.http.lines import InputState, HeadLimits, ParserOptions, Line, LogMessage, read_line
 from whimbrel.records import dataclass, field
 
 _STRICT_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+:")
@@ -36,14 +36,14 @@ class Fields:
     headers: Headers
     next: int
     status: int = 0
-    reasons: list[Reason] = field(default_factory=list)
+    reasons: list[LogMessage] = field(default_factory=list)
     notes: str = ""
 
     def refuse(self, code: str, words: str, *, level: str = "debug", notes: str = "", cause: str = "") -> None:
         """Stop with 400."""
         self.status = 400
         self.notes = notes or self.notes
-        self.reasons.append(Reason(level, code, words, cause))
+        self.reasons.append(LogMessage(level, code, words, cause))
 
 
 class FieldReader:
@@ -53,13 +53,13 @@ class FieldReader:
 
     __slots__ = ("_count", "_found", "_limits", "_pending", "_rules")
 
-    def __init__(self, at: int, limits: HeadLimits, rules: HeadRules) -> None:
+    def __init__(self, at: int, limits: HeadLimits, rules: ParserOptions) -> None:
         self._limits, self._rules = limits, rules
         self._found = Fields(Headers(), at)
         self._pending: str | None = None
         self._count = 0
 
-    def read(self, data: bytes | bytearray, ending: Ending = Ending.OPEN) -> Fields | None:
+    def read(self, data: bytes | bytearray, ending: InputState = InputState.OPEN) -> Fields | None:
         """Go on in *data*, which begins as it did in the last call; None when more bytes are needed.
 
         A field is checked only when the line after it is there, as that may continue it.
@@ -94,7 +94,7 @@ class FieldReader:
         self._pending = text
 
 
-def read_fields(data: bytes, at: int, limits: HeadLimits, rules: HeadRules, ending: Ending = Ending.OPEN) -> Fields | None:
+def read_fields(data: bytes, at: int, limits: HeadLimits, rules: ParserOptions, ending: InputState = InputState.OPEN) -> Fields | None:
     """The fields from *at* up to and including the empty line; None when more bytes are needed."""
     return FieldReader(at, limits, rules).read(data, ending)
 
@@ -104,13 +104,13 @@ def _trimmed(text: str) -> str:
     return text.rstrip("\t ") or text[:1]
 
 
-def _broken(found: Fields, line: Line, ending: Ending) -> None:
+def _broken(found: Fields, line: Line, ending: InputState) -> None:
     """A line that is too long, ends wrongly, or never ends."""
     words = f"Failed to read request header line {line.text or '(null)'}"
     if line.kind == "end":
         cause = "(70014)End of file found" if line.text else "(20014)Internal error (specific information not available)"
         found.refuse("", words, cause=cause)
-        if ending is Ending.TIMEOUT:
+        if ending is InputState.TIMEOUT:
             found.status, found.reasons = 408, []
     elif line.kind == "long":
         found.refuse("", words, cause="(28)No space left on device")
@@ -138,7 +138,7 @@ def _folded(found: Fields, pending: str | None, text: str, limits: HeadLimits) -
     return joined
 
 
-def _store(found: Fields, text: str, count: int, limits: HeadLimits, rules: HeadRules) -> None:
+def _store(found: Fields, text: str, count: int, limits: HeadLimits, rules: ParserOptions) -> None:
     """Check one whole field and add it."""
     if limits.fields and count > limits.fields:
         found.refuse("AH00563", "Number of request headers exceeds LimitRequestFields", level="info", notes=TOO_MANY)

@@ -16,17 +16,17 @@ from typing import Final
 from whimbrel.http.fields import FieldReader, Fields
 from whimbrel.http.headers import Headers, Pair
 from whimbrel.http.host import check_host, construct_host
-from whimbrel.http.lines import Ending, HeadLimits, HeadRules, Line, Reason, read_line
+from whimbrel.http.lines import InputState, HeadLimits, ParserOptions, Line, LogMessage, read_line
 from whimbrel.http.request_line import RequestLine, parse_request_line
-from whimbrel.http.target import Target
+from whimbrel.http.target import UriParts
 from whimbrel.numbers import LONG_MAX, decimal
 from whimbrel.records import dataclass
 
 __all__ = [
-    "Ending", "Head", "HeadError", "HeadLimits", "HeadReader", "HeadRules", "Reason", "compose", "read_complete", "read_head",
+    "InputState", "Head", "HeadError", "HeadLimits", "HeadReader", "ParserOptions", "LogMessage", "head_from_parts", "read_complete", "read_head",
 ]
 
-KnownFields = dict[bytes, tuple[dict[str, Pair], str, int] | None]  # by their bytes, with host name and port; None: they came once
+HeaderBlockCache = dict[bytes, tuple[dict[str, Pair], str, int] | None]  # by their bytes, with host name and port; None: they came once
 # fields that are remembered: at most LONGEST_KNOWN bytes in MOST_KNOWN_FIELDS lines each
 MOST_KNOWN: Final = 128
 LONGEST_KNOWN: Final = 4096
@@ -46,7 +46,7 @@ class HeadError:
     """
 
     status: int
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[LogMessage, ...] = ()
     notes: str = ""
     additional: int = 0
     hooks: bool = False
@@ -75,7 +75,7 @@ class Head:
     line: str | None
     uri: str
     query: str | None = None
-    url: Target | None = None
+    url: UriParts | None = None
     hostname: str | None = None
     port: int = 0
     chunked: bool = False
@@ -84,14 +84,14 @@ class Head:
     expect_continue: bool = False
     close: bool = False
     error: HeadError | None = None
-    notes: tuple[Reason, ...] = ()
+    notes: tuple[LogMessage, ...] = ()
 
 
 _PLAIN_LINE = re.compile(r"([A-Z]+) ((/(?!/)[!\"$->@-~\x80-\xff]*+)(?:\?([!\"$-~\x80-\xff]*+))?) HTTP/1\.([01])").fullmatch
 _PLAIN_FIELDS = re.compile(r"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]++:[ \t]*+[\t -~\x80-\xff]*+\r\n)*+)\r\n").fullmatch
 _FIELDS = re.compile(r"([^:]++):[ \t]*+([^\r]*+)\r\n").findall  # of the lines that _PLAIN_FIELDS let through
 # Names of fields as clients spell them; others take a call each.
-_LOW: Final = {name: name.lower() for known in (
+_LOWER: Final = {name: name.lower() for known in (
     "Host", "User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Connection", "Cookie", "Referer", "Cache-Control", "Pragma",
     "If-None-Match", "If-Modified-Since", "Range", "Upgrade-Insecure-Requests", "Origin", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
     "Sec-Fetch-User", "Content-Type", "Content-Length", "Authorization", "X-Forwarded-For", "X-Requested-With", "DNT", "Via",
@@ -105,7 +105,7 @@ _VERSION_1_1 = (1, 1)
 
 
 def read_head(
-    data: bytes, limits: HeadLimits, rules: HeadRules, *, ending: Ending = Ending.OPEN, known: KnownFields | None = None,
+    data: bytes, limits: HeadLimits, rules: ParserOptions, *, ending: InputState = InputState.OPEN, known: HeaderBlockCache | None = None,
 ) -> Head | None:
     """The head at the front of *data*, or None when more bytes are needed.
 
@@ -118,7 +118,7 @@ def read_head(
 
 
 def read_complete(
-    data: bytes, limits: HeadLimits, rules: HeadRules, known: KnownFields | None = None,
+    data: bytes, limits: HeadLimits, rules: ParserOptions, known: HeaderBlockCache | None = None,
 ) -> Head | None:
     """The head at the front of *data* if it is complete and of the common form, else None.
 
@@ -137,13 +137,13 @@ class HeadReader:
 
     __slots__ = ("_fields", "_head", "_limits", "_rules", "data")
 
-    def __init__(self, data: bytes | bytearray, limits: HeadLimits, rules: HeadRules) -> None:
+    def __init__(self, data: bytes | bytearray, limits: HeadLimits, rules: ParserOptions) -> None:
         self.data = bytearray(data)
         self._limits, self._rules = limits, rules
         self._head: Head | None = None  # with what its first line says, once that is there
         self._fields: FieldReader | None = None
 
-    def read(self, ending: Ending = Ending.OPEN) -> Head | None:
+    def read(self, ending: InputState = InputState.OPEN) -> Head | None:
         """See `read_head`."""
         head, fields = self._head, self._fields
         if head is None or fields is None:
@@ -161,7 +161,7 @@ class HeadReader:
         return None if found is None else _with_fields(head, found, self.data, self._rules)
 
 
-def compose(raw: bytes, line: str, headers: Headers, rules: HeadRules) -> Head:
+def head_from_parts(raw: bytes, line: str, headers: Headers, rules: ParserOptions) -> Head:
     """The head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would have it, *headers* with every name once."""
     match = _COMPOSED.fullmatch(line)
     entries = {name.lower(): (name, value) for name, value in headers.items()}
@@ -177,7 +177,7 @@ def compose(raw: bytes, line: str, headers: Headers, rules: HeadRules) -> Head:
     return _finish(head, entries, rules)
 
 
-def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules, known: KnownFields | None) -> Head | None:
+def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: ParserOptions, known: HeaderBlockCache | None) -> Head | None:
     """A head of the common form, None for any other."""
     cut = raw.find(b"\r\n")
     line = raw[:cut].decode("latin-1")
@@ -192,11 +192,11 @@ def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: HeadRules, know
     found = known.get(lines) if known is not None else None
     if found is not None:
         entries, name, port = found
-        return Head(raw, end, method, target, protocol, version, Headers.of_unique(entries.copy()), line, uri, query, None, name, port)
+        return Head(raw, end, method, target, protocol, version, Headers.from_unique(entries.copy()), line, uri, query, None, name, port)
     fields = _plain_fields(lines, limits)
     if fields is None:
         return None
-    head = _finish(Head(raw, end, method, target, protocol, version, Headers.of_unique(fields), line, uri, query), fields, rules)
+    head = _finish(Head(raw, end, method, target, protocol, version, Headers.from_unique(fields), line, uri, query), fields, rules)
     if (known is not None and head.error is None and head.hostname and DECIDING.isdisjoint(fields)
             and len(lines) <= LONGEST_KNOWN and len(fields) <= MOST_KNOWN_FIELDS):
         if lines in known:
@@ -215,7 +215,7 @@ def _plain_fields(lines: bytes, limits: HeadLimits) -> dict[str, Pair] | None:
         return None
     text = match[1]
     fields = _FIELDS(text)
-    entries = {_LOW[name] if name in _LOW else name.lower(): (name, value) for name, value in fields}
+    entries = {_LOWER[name] if name in _LOWER else name.lower(): (name, value) for name, value in fields}
     count = len(fields)
     if len(entries) != count or 0 < limits.fields < count:
         return None
@@ -224,7 +224,7 @@ def _plain_fields(lines: bytes, limits: HeadLimits) -> dict[str, Pair] | None:
     return entries
 
 
-def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: HeadRules) -> Head:
+def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOptions) -> Head:
     """What the fields say about body, host and expectation; *entries* by lower-case name."""
     if "content-length" in entries or "transfer-encoding" in entries:
         head.error = _frame(head, rules)
@@ -245,18 +245,18 @@ def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: HeadRules) -
     return head
 
 
-def _frame(head: Head, rules: HeadRules) -> HeadError | None:
+def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
     """Content-Length and Transfer-Encoding (RFC 9112 6): sets the body's framing, or says why it is refused."""
     text, coding = head.headers.get("Content-Length"), head.headers.get("Transfer-Encoding")
     if text is not None:
         head.length = content_length(text, signed=rules.version22)
         if head.length is None and not rules.version22:
-            return _refused(400, rules, Reason("debug", "AH10242", f"client sent invalid Content-Length ({text}): {head.uri}"))
+            return _refused(400, rules, LogMessage("debug", "AH10242", f"client sent invalid Content-Length ({text}): {head.uri}"))
         head.length_bad = head.length is None
     if coding is None:
         return None
     if not is_chunked(coding):
-        return _refused(400, rules, Reason("debug", "AH02539", f"client sent unknown Transfer-Encoding ({coding}): {head.uri}"))
+        return _refused(400, rules, LogMessage("debug", "AH02539", f"client sent unknown Transfer-Encoding ({coding}): {head.uri}"))
     head.chunked = True
     if text is not None:
         head.headers.unset("Content-Length")
@@ -278,12 +278,12 @@ def is_chunked(coding: str) -> bool:
     return re.search(r"(?:\A|, *)chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
 
 
-def _refused(status: int, rules: HeadRules, *reasons: Reason, notes: str = "", additional: int = 0, hooks: bool = False) -> HeadError:
-    lines = tuple(Reason(r.level, "", r.text, r.cause) for r in reasons) if rules.version22 else reasons
+def _refused(status: int, rules: ParserOptions, *reasons: LogMessage, notes: str = "", additional: int = 0, hooks: bool = False) -> HeadError:
+    lines = tuple(LogMessage(r.level, "", r.text, r.cause) for r in reasons) if rules.version22 else reasons
     return HeadError(status, lines, notes, additional, hooks)
 
 
-def _host_error(head: Head, rules: HeadRules) -> HeadError | None:
+def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
     """Set the host name from the target or the Host field and replace the field where both are there; or say why the host is refused."""
     field_value = head.headers.get("Host")
     named = head.url is not None and head.hostname is not None
@@ -297,24 +297,24 @@ def _host_error(head: Head, rules: HeadRules) -> HeadError | None:
     if named and field_value is not None and rules.strict and head.url is not None:
         fresh = construct_host(head.hostname or "", head.url.port_text, ":" in (given or ""))
         head.headers.set("Host", fresh)
-        head.notes += (Reason("debug", "AH02417", f"Replacing host header '{field_value}' with host '{fresh}' given in the request uri"),)
+        head.notes += (LogMessage("debug", "AH02417", f"Replacing host header '{field_value}' with host '{fresh}' given in the request uri"),)
     if (head.hostname is None and head.version >= _VERSION_1_1) or (head.version == _VERSION_1_1 and field_value is None):
         text = f"client sent HTTP/1.1 request without hostname (see RFC2616 section 14.23): {head.uri}"
-        return _refused(400, rules, Reason("debug", "AH00569", text), hooks=True)
+        return _refused(400, rules, LogMessage("debug", "AH00569", text), hooks=True)
     return None
 
 
-def _expectation(head: Head, rules: HeadRules) -> HeadError | None:
+def _expectation(head: Head, rules: ParserOptions) -> HeadError | None:
     value = head.headers.get("Expect") or ""
     if value.lower() == "100-continue":
         head.expect_continue = head.version >= _VERSION_1_1
     elif value:
-        reason = Reason("info", "AH00570", f"client sent an unrecognized expectation value of Expect: {value}")
+        reason = LogMessage("info", "AH00570", f"client sent an unrecognized expectation value of Expect: {value}")
         return _refused(417, rules, reason, additional=417 if head.error is not None and head.error.additional else 0, hooks=True)
     return None
 
 
-def _begun(data: bytes | bytearray, line: Line, rules: HeadRules) -> Head:
+def _begun(data: bytes | bytearray, line: Line, rules: ParserOptions) -> Head:
     """What the first line says: all of a head that is refused for it, or that has no fields (HTTP/0.9)."""
     parsed = parse_request_line(line.text, rules)
     head = _from_line(parsed, bytes(data[:line.next]), 0, line.next)
@@ -325,17 +325,17 @@ def _begun(data: bytes | bytearray, line: Line, rules: HeadRules) -> Head:
     return head
 
 
-def _with_fields(head: Head, fields: Fields, data: bytes | bytearray, rules: HeadRules) -> Head:
+def _with_fields(head: Head, fields: Fields, data: bytes | bytearray, rules: ParserOptions) -> Head:
     head.headers, head.end = fields.headers, fields.next
     head.raw = bytes(data[:fields.next])
     if fields.status:
-        failed = Reason("debug", "AH00567", "request failed: error reading the headers")
+        failed = LogMessage("debug", "AH00567", "request failed: error reading the headers")
         head.error = _refused(fields.status, rules, *fields.reasons, failed, notes=fields.notes)
         return head
     return _finish(head, {name.lower(): (name, value) for name, value in fields.headers.items()}, rules)
 
 
-def _first_line(data: bytes | bytearray, limits: HeadLimits, rules: HeadRules, ending: Ending) -> Line:
+def _first_line(data: bytes | bytearray, limits: HeadLimits, rules: ParserOptions, ending: InputState) -> Line:
     """The request line; empty lines before it are skipped, the eleventh one counts as the line."""
     at = 0
     for _ in range(MAX_BLANK_LINES + 1):
@@ -346,18 +346,18 @@ def _first_line(data: bytes | bytearray, limits: HeadLimits, rules: HeadRules, e
     return line
 
 
-def _unreadable(data: bytes | bytearray, line: Line, limits: HeadLimits, rules: HeadRules) -> Head:
+def _unreadable(data: bytes | bytearray, line: Line, limits: HeadLimits, rules: ParserOptions) -> Head:
     """The answer to a line that is too long, or that ends wrongly."""
     shown: str | None = line.text
     if rules.version22 and line.kind == "long":  # 2.2 has kept the whole reads before the one that was too much, less a byte for the NUL
-        whole = limits.line // READ_22 * READ_22
-        shown = data[:whole - 1].decode("latin-1") if whole else None
+        full_blocks = limits.line // READ_22 * READ_22
+        shown = data[:full_blocks - 1].decode("latin-1") if full_blocks else None
     head = Head(bytes(data[:line.next]), line.next, None, "", "HTTP/1.0", (1, 0), Headers(), shown, "-")
     if line.kind == "long":
         text = f"request failed: client's request-line exceeds LimitRequestLine (longer than {limits.line})"
-        head.error = _refused(414, rules, Reason("info", "AH00565", text))
+        head.error = _refused(414, rules, LogMessage("info", "AH00565", text))
     else:
-        head.error = _refused(400, rules, Reason("debug", "AH00566", "request failed: malformed request line"))
+        head.error = _refused(400, rules, LogMessage("debug", "AH00566", "request failed: malformed request line"))
     return head
 
 

@@ -28,23 +28,23 @@ class Headers:
                 self.add(name, value)
 
     @classmethod
-    def of_unique(cls, entries: dict[str, Pair]) -> Headers:
+    def from_unique(cls, entries: dict[str, Pair]) -> Headers:
         """A table that takes over *entries* (lower-case name -> (name, value)); no name twice."""
-        made = cls.__new__(cls)
-        made._at, made._more = entries, 0
-        return made
+        headers = cls.__new__(cls)
+        headers._at, headers._more = entries, 0
+        return headers
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """The first value of *name*."""
         found = self._at.get(name.lower())
         return default if found is None else found[1]
 
-    def tested(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
+    def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
         """The value of a field, of which the caller wants to know nothing but in which of *sets* it is."""
         found = self._at.get(name.lower())
         return None if found is None else found[1]
 
-    def none_of(self, names: frozenset[str]) -> bool:
+    def has_none(self, names: frozenset[str]) -> bool:
         """Whether there is no entry for any of *names*, which are in lower case."""
         return names.isdisjoint(self._at)
 
@@ -67,7 +67,7 @@ class Headers:
             self._drop_later(low)
         self._at[low] = (name if found is None else found[0], value)
 
-    def lay(self, entries: Mapping[str, Pair]) -> None:
+    def update(self, entries: Mapping[str, Pair]) -> None:
         """`set` each of *entries*, which are keyed by the names in lower case."""
         if self._at:
             for name, value in entries.values():
@@ -105,7 +105,7 @@ class Headers:
         return self._at
 
     @property
-    def unique(self) -> bool:
+    def is_unique(self) -> bool:
         """Whether no name comes twice."""
         return not self._more
 
@@ -129,9 +129,9 @@ class Headers:
 
     def copy(self) -> Headers:
         """The same entries in a table of its own."""
-        made = Headers.__new__(Headers)
-        made._at, made._more = self._at.copy(), self._more
-        return made
+        headers = Headers.__new__(Headers)
+        headers._at, headers._more = self._at.copy(), self._more
+        return headers
 
     def clear(self) -> None:
         """Remove everything."""
@@ -145,9 +145,9 @@ class Headers:
 
     def overlay(self, over: Headers) -> Headers:
         """A fresh table: the entries of *over*, then the ones of this table; nothing is merged, so `get` sees *over* first."""
-        made = over.copy()
-        made.extend(self._at.values())
-        return made
+        merged = over.copy()
+        merged.extend(self._at.values())
+        return merged
 
     def compress(self) -> None:
         """Join the values of a name with ``, `` at its first entry: how httpd reads a request with repeated headers (RFC 9110 5.3)."""

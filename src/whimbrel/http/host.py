@@ -6,7 +6,7 @@ import re
 import socket
 from typing import NamedTuple
 
-from whimbrel.http.lines import HeadRules, Reason
+from whimbrel.http.lines import ParserOptions, LogMessage
 from whimbrel.numbers import atoi, is_letter, lower
 
 _DOTTED = re.compile(r"[0-9.]*")
@@ -19,16 +19,16 @@ class Host(NamedTuple):
 
     name: str
     port: int = 0
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[LogMessage, ...] = ()
 
 
-def check_host(given: str, rules: HeadRules, *, from_target: bool = False) -> Host:
+def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -> Host:
     """Read a Host field, or the host of an absolute target (*from_target*), whose port and brackets are already gone."""
     if re.fullmatch(r"[0-9]+", given, re.ASCII):
         if rules.strict:
-            return Host("", 0, (Reason("debug", "AH02416", f"[strict] purely numeric host names not allowed: {given}"),))
+            return Host("", 0, (LogMessage("debug", "AH02416", f"[strict] purely numeric host names not allowed: {given}"),))
         return Host(given)
-    bad = Reason("debug", "AH00550", f"Client sent malformed Host header: {given}")
+    bad = LogMessage("debug", "AH00550", f"Client sent malformed Host header: {given}")
     split = (given, 0, ":" in given) if from_target else _split_port(given)
     if split is None:
         return Host("", 0, (bad,))
@@ -66,7 +66,7 @@ def _is_ipv6(text: str) -> bool:
     return True
 
 
-def _strict_problem(name: str, rules: HeadRules) -> Reason | None:
+def _strict_problem(name: str, rules: ParserOptions) -> LogMessage | None:
     """Why a name without port is no host name: other characters, a dotted number that is no address, a numeric top-level domain."""
     allowed = r"[0-9A-Za-z.\-]*" if rules.version22 else r"[0-9A-Za-z.\-_]*"
     match = re.match(allowed, name)
@@ -81,9 +81,9 @@ def _strict_problem(name: str, rules: HeadRules) -> Reason | None:
     return None
 
 
-def _invalid(name: str, near: str) -> Reason:
-    where = f", problem near: {near[:_PROBLEM]}" if near else ""
-    return Reason("debug", "AH02415", f"[strict] Invalid host name '{name}'{where}")
+def _invalid(name: str, context: str) -> LogMessage:
+    where = f", problem near: {context[:_PROBLEM]}" if context else ""
+    return LogMessage("debug", "AH02415", f"[strict] Invalid host name '{name}'{where}")
 
 
 def construct_host(name: str, port_text: str | None, literal: bool) -> str:

@@ -14,9 +14,9 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from whimbrel.http.head import Head, HeadError, HeadLimits, HeadRules, Reason, compose
+from whimbrel.http.head import Head, HeadError, HeadLimits, ParserOptions, LogMessage, head_from_parts
 from whimbrel.http.headers import Headers
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.numbers import upper
 from whimbrel.records import dataclass, field
 
@@ -28,24 +28,24 @@ MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there
 
 RawField = tuple[bytes, bytes]
 
-_NAME = pattern(rb"[-!#$%&'*+.^_`|~0-9a-z]+")
-_VALUE = pattern(rb"[\t -~\x80-\xff]*")
+_NAME = compile(rb"[-!#$%&'*+.^_`|~0-9a-z]+")
+_VALUE = compile(rb"[\t -~\x80-\xff]*")
 _PSEUDO = {
-    b":method": pattern(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"), b":scheme": pattern(rb"[A-Za-z][-+.0-9A-Za-z]*"),
-    b":authority": pattern(rb"[-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"), b":path": pattern(rb"/[!-~\x80-\xff]*|\*"),
+    b":method": compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"), b":scheme": compile(rb"[A-Za-z][-+.0-9A-Za-z]*"),
+    b":authority": compile(rb"[-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"), b":path": compile(rb"/[!-~\x80-\xff]*|\*"),
 }
 _ALL_PSEUDO = _PSEUDO.keys()
 _FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 # fields that `read_request` decides about
 _READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))
-_WELL_FORMED = pattern(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+" % _READ_ONLY)
-_WORDS = pattern(
+_WELL_FORMED = compile(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+" % _READ_ONLY)
+_WORDS = compile(
     rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+")
 _NOT_SENT = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"http2-settings"))
 _ONE_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"))
 
 
-class Reset(IntEnum):
+class ErrorCode(IntEnum):
     """Why a stream or a connection is ended (RFC 9113, 7)."""
 
     NO_ERROR = 0
@@ -63,7 +63,7 @@ class Reset(IntEnum):
 class MalformedRequest(Exception):
     """A block of fields that gets no answer: the stream is reset with *code*."""
 
-    def __init__(self, code: Reset) -> None:
+    def __init__(self, code: ErrorCode) -> None:
         super().__init__(code)
         self.code = code
 
@@ -71,7 +71,7 @@ class MalformedRequest(Exception):
 class ConnectionFault(Exception):
     """A violation of the protocol that ends the connection with *code*."""
 
-    def __init__(self, code: Reset) -> None:
+    def __init__(self, code: ErrorCode) -> None:
         super().__init__(code)
         self.code = code
 
@@ -104,7 +104,7 @@ def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
     return b"\0%d %b HTTP/2.0\r\nhost: %b\r\n%b\r\n" % (push, words, pseudo[b":authority"], lines)
 
 
-def read_request(fields: Iterable[RawField], limits: HeadLimits, rules: HeadRules, *, raw: bytes = b"", ended: bool = True) -> Head:
+def read_request(fields: Iterable[RawField], limits: HeadLimits, rules: ParserOptions, *, raw: bytes = b"", ended: bool = True) -> Head:
     """The head that a block of fields stands for; *ended*: no body follows.  Raises MalformedRequest.
 
     Too many or too long fields are answered with 431 and a path that is too long with 414, as httpd does.
@@ -119,11 +119,11 @@ def read_request(fields: Iterable[RawField], limits: HeadLimits, rules: HeadRule
     elif ended and "content-type" in entries and "content-length" not in entries:
         entries["content-length"] = ("Content-Length", "0")
     if len(pseudo.get(b":path", b"")) > limits.line:
-        return _refused(raw, method, "(null)", Headers.of_unique(entries), HeadError(414, additional=400))
-    headers = Headers.of_unique(entries)
+        return _refused(raw, method, "(null)", Headers.from_unique(entries), HeadError(414, additional=400))
+    headers = Headers.from_unique(entries)
     if block.status:
         return _refused(raw, method, target, headers, HeadError(block.status))
-    return compose(raw, f"{method} {target} HTTP/2.0", headers, rules)
+    return head_from_parts(raw, f"{method} {target} HTTP/2.0", headers, rules)
 
 
 def _sorted(fields: Iterable[RawField], limits: HeadLimits) -> _Block:
@@ -132,7 +132,7 @@ def _sorted(fields: Iterable[RawField], limits: HeadLimits) -> _Block:
         if name[:1] == b":":
             pattern = _PSEUDO.get(name)
             if pattern is None or name in block.pseudo or block.count or pattern.fullmatch(value) is None:
-                raise MalformedRequest(Reset.PROTOCOL_ERROR)
+                raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
             block.pseudo[name] = value
         else:
             _add(block, name, value, limits)
@@ -141,16 +141,16 @@ def _sorted(fields: Iterable[RawField], limits: HeadLimits) -> _Block:
 
 def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
     if _NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None or name in _FORBIDDEN:
-        raise MalformedRequest(Reset.PROTOCOL_ERROR)
+        raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
     low, known = name.decode("ascii"), block.entries.get(name.decode("ascii"))
     text = value.strip(b" \t").decode("latin-1")
     if (name == b"te" and text.lower() != "trailers") or (name == b"content-length" and (known or not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII))):
-        raise MalformedRequest(Reset.PROTOCOL_ERROR)
+        raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
     block.count += 1
     if limits.fields and block.count > limits.fields:
         block.status = 431
         if block.count > limits.fields + MORE_FIELDS:
-            raise MalformedRequest(Reset.ENHANCE_YOUR_CALM)
+            raise MalformedRequest(ErrorCode.ENHANCE_YOUR_CALM)
         return
     if len(low) + 2 + len(text) + (len(known[1]) + 2 if known is not None else 0) > limits.field_size:
         block.status = 431
@@ -167,7 +167,7 @@ def _spelled(name: str) -> str:
     return "-".join([upper(word[:1]) + word[1:] for word in name.split("-")])
 
 
-def _target(pseudo: dict[bytes, bytes], entries: dict[str, tuple[str, str]], rules: HeadRules) -> tuple[str, str]:
+def _target(pseudo: dict[bytes, bytes], entries: dict[str, tuple[str, str]], rules: ParserOptions) -> tuple[str, str]:
     """Method and target as a request line has them."""
     method = pseudo.get(b":method", b"").decode("latin-1")
     scheme, path = pseudo.get(b":scheme"), pseudo.get(b":path")
@@ -175,7 +175,7 @@ def _target(pseudo: dict[bytes, bytes], entries: dict[str, tuple[str, str]], rul
     wrong = (scheme is not None or path is not None or authority is None) if method == "CONNECT" else (
         not method or scheme is None or path is None or (authority is None and "host" not in entries) or (path == b"*" and method != "OPTIONS"))
     if wrong:
-        raise MalformedRequest(Reset.PROTOCOL_ERROR)
+        raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
     if method == "CONNECT":
         return method, (authority or b"").decode("latin-1")
     target, spoken = (path or b"").decode("latin-1"), (scheme or b"").decode("ascii")
@@ -193,13 +193,13 @@ def check_trailers(fields: Iterable[RawField]) -> None:
     """Raise MalformedRequest where fields after a body are not what they may be."""
     for name, value in fields:
         if _NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None or name in _FORBIDDEN:
-            raise MalformedRequest(Reset.PROTOCOL_ERROR)
+            raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
 
 
-def upgraded(head: Head, rules: HeadRules) -> Head:
+def upgraded(head: Head, rules: ParserOptions) -> Head:
     """The request of stream 1 after a change from HTTP/1.1: without the fields that were meant for the connection."""
     headers = Headers((name, value) for name, value in head.headers.items() if name.lower() not in _ONE_HOP)
-    return compose(b"", f"{head.method} {head.target} HTTP/2.0", headers, rules)
+    return head_from_parts(b"", f"{head.method} {head.target} HTTP/2.0", headers, rules)
 
 
 def client_settings(value: str) -> bytes | None:
@@ -237,6 +237,6 @@ def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:
 
 
 __all__ = [
-    "PREFACE", "ConnectionFault", "MalformedRequest", "RawField", "Reason", "Reset", "answer_fields",
+    "PREFACE", "ConnectionFault", "MalformedRequest", "RawField", "LogMessage", "ErrorCode", "answer_fields",
     "check_trailers", "client_settings", "goaway", "raw_head", "read_request", "upgraded",
 ]

@@ -15,7 +15,7 @@ from typing import Any, Final
 from hpack import Decoder, Encoder
 from hpack.exceptions import HPACKError, OversizedHeaderListError
 
-from whimbrel.http.http2 import ConnectionFault, RawField, Reset, answer_fields, raw_head
+from whimbrel.http.http2 import ConnectionFault, RawField, ErrorCode, answer_fields, raw_head
 
 MAX_LIST: Final = 128 * 1024  # bytes of one decoded list of fields and 32 for each field (RFC 9113, 6.5.2)
 MAX_TABLE: Final = 4096  # bytes of each dynamic table, whatever the client allows (nghttp2's limit)
@@ -78,13 +78,13 @@ class FieldDecoder:
         table = self._hpack.header_table
         before = _mark(table)
         if _TOO_MANY_SIZES.match(block) is not None:
-            raise ConnectionFault(Reset.COMPRESSION_ERROR)
+            raise ConnectionFault(ErrorCode.COMPRESSION_ERROR)
         try:
             fields: list[Any] = list(self._hpack.decode(block, raw=True))
         except OversizedHeaderListError:
-            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM) from None
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM) from None
         except (HPACKError, IndexError, ValueError):
-            raise ConnectionFault(Reset.COMPRESSION_ERROR) from None
+            raise ConnectionFault(ErrorCode.COMPRESSION_ERROR) from None
         found = FieldBlock(fields)
         if not _same(before, _mark(table)):
             self._clear()

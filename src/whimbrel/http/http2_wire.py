@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Generic, Protocol, TypeVar
 
-from whimbrel.http.http2 import PREFACE, ConnectionFault, Reset, goaway
+from whimbrel.http.http2 import PREFACE, ConnectionFault, ErrorCode, goaway
 from whimbrel.http.http2_hpack import FieldBlock, FieldDecoder, FieldEncoder
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
@@ -32,7 +32,7 @@ MAX_SETTINGS: Final = 32  # values of one SETTINGS frame (nghttp2's limit)
 MAX_IDLE_FRAMES: Final = 1000  # consecutive frames that ask for nothing
 USEFUL_DATA: Final = 256  # bytes of DATA that a WINDOW_UPDATE must have been good for
 SHARED_WINDOWS: Final = 8  # windows of streams that the connection's window has: unread bodies of one client
-_FRAME_SIZE, _PROTOCOL, _FLOW_CONTROL = Reset.FRAME_SIZE_ERROR, Reset.PROTOCOL_ERROR, Reset.FLOW_CONTROL_ERROR
+_FRAME_SIZE, _PROTOCOL, _FLOW_CONTROL = ErrorCode.FRAME_SIZE_ERROR, ErrorCode.PROTOCOL_ERROR, ErrorCode.FLOW_CONTROL_ERROR
 
 
 class StreamState:
@@ -82,7 +82,7 @@ class Receiver(Protocol[R]):
         """The client will open no more streams."""
 
 
-class Wire(Generic[S]):
+class ServerH2Connection(Generic[S]):
     """See the module.
 
     Attributes:
@@ -177,7 +177,7 @@ class Wire(Generic[S]):
     def _count_idle(self) -> None:
         self.idle += 1
         if self.idle > MAX_IDLE_FRAMES:
-            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM)
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM)
 
     def _unpadded(self, flags: int, payload: bytes) -> bytes:
         if not flags & PADDED:
@@ -203,7 +203,7 @@ class Wire(Generic[S]):
             self._return_shared(size)
             return
         if stream.ended:
-            raise ConnectionFault(Reset.STREAM_CLOSED)
+            raise ConnectionFault(ErrorCode.STREAM_CLOSED)
         stream.inbound -= size
         if stream.inbound < 0:
             self._return_shared(size)
@@ -227,7 +227,7 @@ class Wire(Generic[S]):
         if not number & 1:
             raise ConnectionFault(_PROTOCOL)
         if stream is not None and stream.ended:
-            raise ConnectionFault(Reset.STREAM_CLOSED)
+            raise ConnectionFault(ErrorCode.STREAM_CLOSED)
         if flags & END_HEADERS:
             self._block(flags, number, payload)
         else:
@@ -237,7 +237,7 @@ class Wire(Generic[S]):
         if self._gathering is None:
             raise ConnectionFault(_PROTOCOL)
         if len(self._pieces) > MAX_CONTINUATIONS:
-            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM)
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM)
         self._pieces.append(payload)
         if flags & END_HEADERS:
             (number, first), pieces = self._gathering, self._pieces
@@ -288,7 +288,7 @@ class Wire(Generic[S]):
         if len(payload) % 6 or (flags & ACK and payload):
             raise ConnectionFault(_FRAME_SIZE)
         if len(payload) > 6 * MAX_SETTINGS:
-            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM)
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM)
         if number:
             raise ConnectionFault(_PROTOCOL)
         if flags & ACK:
@@ -381,12 +381,12 @@ class Wire(Generic[S]):
         """Forget a stream that is over on both sides; what arrives for it later is ignored."""
         self.streams.pop(stream.number, None)
 
-    def reset(self, number: int, code: Reset) -> None:
+    def reset(self, number: int, code: ErrorCode) -> None:
         """End a stream from our side."""
         self.streams.pop(number, None)
         self.send(RST_STREAM, 0, number, code.to_bytes(4))
 
-    def _break(self, stream: S, code: Reset) -> None:
+    def _break(self, stream: S, code: ErrorCode) -> None:
         self.reset(stream.number, code)
         self._receiver.on_broken(stream)
 
@@ -465,6 +465,6 @@ class Wire(Generic[S]):
         else:
             self.out += b"%b\x01\x05%b%b" % (len(block).to_bytes(3), name, block)
 
-    def farewell(self, code: Reset, text: bytes = b"") -> None:
+    def farewell(self, code: ErrorCode, text: bytes = b"") -> None:
         """A GOAWAY frame."""
         self.out += goaway(self.highest, code, text)

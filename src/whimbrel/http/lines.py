@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, NamedTuple
 
-from whimbrel.octets import text
+from whimbrel.octets import to_text
 from whimbrel.records import dataclass, field
 
 # The methods that httpd registers by itself, in all configurations.
@@ -31,7 +31,7 @@ class HeadLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadRules:
+class ParserOptions:
     """HttpProtocolOptions and what the version changes.
 
     *strict* is Strict (else Unsafe), *allow09* Allow0.9, *registered_methods* RegisteredMethods with *methods* being the registered ones
@@ -47,7 +47,7 @@ class HeadRules:
     methods: frozenset[str] = METHODS
 
 
-class Ending(Enum):
+class InputState(Enum):
     """Whether more bytes can come."""
 
     OPEN = "open"
@@ -55,7 +55,7 @@ class Ending(Enum):
     TIMEOUT = "timeout"
 
 
-class Reason(NamedTuple):
+class LogMessage(NamedTuple):
     """A line for the error log; none where *level* is "".  *code* is "" in 2.2; *cause* is an error's number and text, ``(22)Invalid argument``."""
 
     level: str
@@ -72,7 +72,7 @@ class Line(NamedTuple):
     next: int
 
 
-def read_line(data: bytes | bytearray, at: int, limit: int, rules: HeadRules, ending: Ending) -> Line:
+def read_line(data: bytes | bytearray, at: int, limit: int, rules: ParserOptions, ending: InputState) -> Line:
     """The line at *at* without its end, of at most *limit* + 1 bytes (2.2: *limit*).
 
     Strict lines end in CR LF, others may end in LF alone; a NUL makes any line bad.
@@ -81,15 +81,15 @@ def read_line(data: bytes | bytearray, at: int, limit: int, rules: HeadRules, en
     feed = data.find(b"\n", at)
     if feed < 0:
         if len(data) - at > max(room + 2, _READ_SIZE):
-            return Line("long", text(data[at:at + room]), len(data))
-        return Line("more" if ending is Ending.OPEN else "end", text(data[at:]), len(data))
+            return Line("long", to_text(data[at:at + room]), len(data))
+        return Line("more" if ending is InputState.OPEN else "end", to_text(data[at:]), len(data))
     crlf = feed > at and data[feed - 1] == 13
     if feed - crlf - at > room:
-        return Line("long", text(data[at:at + room]), feed + 1)
+        return Line("long", to_text(data[at:at + room]), feed + 1)
     line = data[at:feed - 1] if crlf else data[at:feed]
     nul = line.find(b"\0")
     if nul >= 0:
-        return Line("bad", text(line[:nul]), feed + 1)
+        return Line("bad", to_text(line[:nul]), feed + 1)
     if rules.strict and not crlf:
-        return Line("bad", text(line if rules.version22 else line + b"\n"), feed + 1)
-    return Line("ok", text(line), feed + 1)
+        return Line("bad", to_text(line if rules.version22 else line + b"\n"), feed + 1)
+    return Line("ok", to_text(line), feed + 1)

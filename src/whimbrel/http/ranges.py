@@ -10,20 +10,20 @@ import re
 from enum import Enum, auto
 
 from whimbrel.http.headers import Headers
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.numbers import BLANKS, LONG_MAX, decimal
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 
 _NUMBER_24 = re.compile(r"[0-9]+", re.ASCII)
 _NUMBER_22 = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+", re.ASCII)
-_SINGLE = pattern(r"([0-9]{1,18})-([0-9]{1,18})")  # what nearly all ask for: both versions read it alike
+_SINGLE = compile(r"([0-9]{1,18})-([0-9]{1,18})")  # what nearly all ask for: both versions read it alike
 
 
-class Verdict(Enum):
+class RangeResult(Enum):
     """What to do: send all, send the parts, or answer 416."""
 
-    WHOLE = auto()
+    FULL = auto()
     PARTS = auto()
     UNSATISFIABLE = auto()
 
@@ -41,12 +41,12 @@ class RangeLimits:
 class Ranges:
     """The outcome: *parts* are (first byte, last byte) in the order of sending."""
 
-    verdict: Verdict
+    verdict: RangeResult
     parts: tuple[tuple[int, int], ...] = ()
 
 
-_WHOLE = Ranges(Verdict.WHOLE)
-_NONE_FITS = Ranges(Verdict.UNSATISFIABLE)
+_FULL = Ranges(RangeResult.FULL)
+_NONE_FITS = Ranges(RangeResult.UNSATISFIABLE)
 DEFAULT_LIMITS = RangeLimits()
 
 
@@ -59,31 +59,31 @@ def range_header(headers: Headers, *, version22: bool = False) -> str | None:
 def parse_ranges(value: str | None, length: int, limits: RangeLimits = DEFAULT_LIMITS, *, version22: bool = False) -> Ranges:
     """The parts of *length* bytes that a Range header asks for; the caller has seen to If-Range (`conditional.range_still_fits`)."""
     if value is None or value[:6].lower() != "bytes=" or (version22 and limits.ranges == 0):
-        return _WHOLE
+        return _FULL
     one = _SINGLE.fullmatch(value, 6)
     if one is not None:
         start, end = int(one[1]), int(one[2])
         if start >= length:
-            return _NONE_FITS if start <= end else _WHOLE
-        return Ranges(Verdict.PARTS, ((start, min(end, length - 1)),)) if start <= end and limits.ranges else _WHOLE
-    asked = _asked(value[6:], length, version22)
-    if asked is None:
-        return _WHOLE
-    fitting = [(start, min(end, length - 1)) for start, end in asked if start < length]
+            return _NONE_FITS if start <= end else _FULL
+        return Ranges(RangeResult.PARTS, ((start, min(end, length - 1)),)) if start <= end and limits.ranges else _FULL
+    specs = _parse_specs(value[6:], length, version22)
+    if specs is None:
+        return _FULL
+    fitting = [(start, min(end, length - 1)) for start, end in specs if start < length]
     if not fitting:
-        return _NONE_FITS if asked else _WHOLE
+        return _NONE_FITS if specs else _FULL
     if limits.ranges == 0:  # 2.4 tells first when none fits
-        return _WHOLE
+        return _FULL
     if not version22:
         return _joined(fitting, length, limits)
     if 0 <= limits.ranges < len(fitting) or sum(end - start + 1 for start, end in fitting) > length:
-        return _WHOLE
-    return Ranges(Verdict.PARTS, tuple(fitting))
+        return _FULL
+    return Ranges(RangeResult.PARTS, tuple(fitting))
 
 
-def _asked(text: str, length: int, version22: bool) -> list[tuple[int, int]] | None:
+def _parse_specs(text: str, length: int, version22: bool) -> list[tuple[int, int]] | None:
     """Every range as (first, last), not yet cut at the end; None when one is wrong.  ``0-`` makes all others superfluous."""
-    asked: list[tuple[int, int]] = []
+    specs: list[tuple[int, int]] = []
     for word in re.split(",+", text):
         if not word:
             break
@@ -92,8 +92,8 @@ def _asked(text: str, length: int, version22: bool) -> list[tuple[int, int]] | N
             return None
         if found == (0, length - 1) and word.endswith("-"):
             return [found]
-        asked.append(found)
-    return asked
+        specs.append(found)
+    return specs
 
 
 def _one(word: str, length: int, pattern: re.Pattern[str]) -> tuple[int, int] | None:
@@ -120,12 +120,12 @@ def _number(text: str, pattern: re.Pattern[str]) -> int | None:
     return None if number > LONG_MAX else -number if digits[0] == "-" else number
 
 
-def _joined(asked: list[tuple[int, int]], length: int, limits: RangeLimits) -> Ranges:
+def _joined(specs: list[tuple[int, int]], length: int, limits: RangeLimits) -> Ranges:
     """2.4: each range joins the one before it where they touch; overlaps and steps backwards are counted."""
     parts: list[tuple[int, int]] = []
-    low, high = asked[0]
+    low, high = specs[0]
     overlaps = reversals = 0
-    for start, end in asked[1:]:
+    for start, end in specs[1:]:
         joins = start >= low and end <= high
         if start < low and end >= low - 1:
             low, joins = start, True
@@ -139,10 +139,10 @@ def _joined(asked: list[tuple[int, int]], length: int, limits: RangeLimits) -> R
             low, high = start, end
     parts.append((low, high))
     if _too_many(len(parts), limits.ranges) or _too_many(overlaps, limits.overlaps) or _too_many(reversals, limits.reversals):
-        return _WHOLE
+        return _FULL
     if sum(end - start + 1 for start, end in parts) > length:
-        return _WHOLE
-    return Ranges(Verdict.PARTS, tuple(parts))
+        return _FULL
+    return Ranges(RangeResult.PARTS, tuple(parts))
 
 
 def _too_many(count: int, limit: int) -> bool:
@@ -163,12 +163,12 @@ def multipart_type(headers: Headers, boundary: str, *, version22: bool = False) 
 def part_head(part: tuple[int, int], length: int, boundary: str, content_type: str | None) -> bytes:
     """What comes before the bytes of one part."""
     kind = f"Content-type: {content_type}\r\n" if content_type else ""
-    return raw(f"\r\n--{boundary}\r\n{kind}Content-range: {content_range(part, length)}\r\n\r\n")
+    return to_bytes(f"\r\n--{boundary}\r\n{kind}Content-range: {content_range(part, length)}\r\n\r\n")
 
 
 def multipart_end(boundary: str) -> bytes:
     """What comes after the last part."""
-    return raw(f"\r\n--{boundary}--\r\n")
+    return to_bytes(f"\r\n--{boundary}--\r\n")
 
 
 def multipart_length(parts: tuple[tuple[int, int], ...], length: int, boundary: str, content_type: str | None) -> int:

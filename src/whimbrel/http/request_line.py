@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from whimbrel.http.lines import HeadRules, Reason
-from whimbrel.http.target import Target, split_target
+from whimbrel.http.lines import ParserOptions, LogMessage
+from whimbrel.http.target import UriParts, split_target
 from whimbrel.numbers import upper
 from whimbrel.records import dataclass
 
@@ -52,11 +52,11 @@ class RequestLine:
     protocol: str
     version: tuple[int, int]
     line: str
-    url: Target | None
+    url: UriParts | None
     uri: str
     names_host: bool = False
     status: int = 200
-    reason: Reason | None = None
+    reason: LogMessage | None = None
 
 
 class _Scan:
@@ -142,7 +142,7 @@ def _next_space(line: str, at: int) -> int | None:
     return match.start() if match else None
 
 
-def parse_request_line(line: str, rules: HeadRules) -> RequestLine:
+def parse_request_line(line: str, rules: ParserOptions) -> RequestLine:
     """Read *line*; the result names the method and target even where it carries a reason to refuse them."""
     scan = _Scan(line, rules.strict)
     scan.run()
@@ -151,13 +151,13 @@ def parse_request_line(line: str, rules: HeadRules) -> RequestLine:
         shown = f"{scan.method} {scan.protocol}"
     protocol, version = _version(scan)
     url = split_target(scan.target, scan.method)
-    made = RequestLine(scan.method, scan.target, protocol, version, shown, url, _uri(scan, url))
+    request_line = RequestLine(scan.method, scan.target, protocol, version, shown, url, _uri(scan, url))
     if url is not None and url.hostname is not None:
-        made.names_host = scan.method == "CONNECT" or (url.scheme or "").lower() == rules.scheme
-    _judge(made, scan, rules)
-    if made.reason is not None and made.version == HTTP_0_9:
-        made.protocol, made.version = "HTTP/1.0", HTTP_1_0
-    return made
+        request_line.names_host = scan.method == "CONNECT" or (url.scheme or "").lower() == rules.scheme
+    _judge(request_line, scan, rules)
+    if request_line.reason is not None and request_line.version == HTTP_0_9:
+        request_line.protocol, request_line.version = "HTTP/1.0", HTTP_1_0
+    return request_line
 
 
 def _version(scan: _Scan) -> tuple[str, tuple[int, int]]:
@@ -176,57 +176,57 @@ def _version(scan: _Scan) -> tuple[str, tuple[int, int]]:
     return "HTTP/0.9", HTTP_0_9
 
 
-def _uri(scan: _Scan, url: Target | None) -> str:
+def _uri(scan: _Scan, url: UriParts | None) -> str:
     if url is None:
         return scan.target
     return url.path or ("*" if scan.method == "OPTIONS" and url.hostname is not None else "/")
 
 
-def _judge(made: RequestLine, scan: _Scan, rules: HeadRules) -> None:
+def _judge(request_line: RequestLine, scan: _Scan, rules: ParserOptions) -> None:
     """Decide which fault the line is answered for: httpd's order, in which form comes before meaning."""
     fault = scan.fault
-    if fault is None and made.version == HTTP_0_9:
+    if fault is None and request_line.version == HTTP_0_9:
         if not rules.allow09:
             fault = Fault.REJECTED_09
-        elif rules.strict and made.method != "GET":
+        elif rules.strict and request_line.method != "GET":
             fault = Fault.METHOD_09
-    if fault is None and rules.registered_methods and made.method not in rules.methods:
+    if fault is None and rules.registered_methods and request_line.method not in rules.methods:
         fault = Fault.UNKNOWN_METHOD
-    if fault is None and _bad_target(made, rules):
+    if fault is None and _bad_target(request_line, rules):
         fault = Fault.TARGET
     if fault is None and rules.strict:
-        fault = _strict_fault(made)
+        fault = _strict_fault(request_line)
     if fault is None:
         return
     code, words = fault.value
-    made.status = 501 if fault is Fault.UNKNOWN_METHOD else 400
-    made.reason = Reason("debug", code, "HTTP Request Line; " + words.replace("%s", _named(fault, made, scan)))
+    request_line.status = 501 if fault is Fault.UNKNOWN_METHOD else 400
+    request_line.reason = LogMessage("debug", code, "HTTP Request Line; " + words.replace("%s", _named(fault, request_line, scan)))
 
 
-def _bad_target(made: RequestLine, rules: HeadRules) -> bool:
-    if made.url is None:
+def _bad_target(request_line: RequestLine, rules: ParserOptions) -> bool:
+    if request_line.url is None:
         return True
-    if rules.version22 or made.url.path is None or made.url.path[:1] == "/":
+    if rules.version22 or request_line.url.path is None or request_line.url.path[:1] == "/":
         return False
-    return not (made.method == "OPTIONS" and made.url.path == "*")
+    return not (request_line.method == "OPTIONS" and request_line.url.path == "*")
 
 
-def _strict_fault(made: RequestLine) -> Fault | None:
-    if _CONTROL.search(made.line):
+def _strict_fault(request_line: RequestLine) -> Fault | None:
+    if _CONTROL.search(request_line.line):
         return Fault.CONTROL
-    if made.url is not None and made.url.fragment is not None:
+    if request_line.url is not None and request_line.url.fragment is not None:
         return Fault.FRAGMENT
-    if made.url is not None and (made.url.user is not None or made.url.password is not None):
+    if request_line.url is not None and (request_line.url.user is not None or request_line.url.password is not None):
         return Fault.USER
     return None
 
 
-def _named(fault: Fault, made: RequestLine, scan: _Scan) -> str:
+def _named(fault: Fault, request_line: RequestLine, scan: _Scan) -> str:
     """The word that a message quotes, up to a colon."""
     if fault in (Fault.METHOD, Fault.METHOD_09, Fault.UNKNOWN_METHOD):
-        word = made.method
+        word = request_line.method
     elif fault is Fault.PROTOCOL:
         word = scan.protocol
     else:
-        word = scan.rest if fault is Fault.TRAILING else made.target if fault is Fault.URI else made.uri
+        word = scan.rest if fault is Fault.TRAILING else request_line.target if fault is Fault.URI else request_line.uri
     return word.partition(":")[0][:LOG_NAME]

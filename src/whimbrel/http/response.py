@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.http.headers import Pair
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 LAST_CHUNK: Final = b"0\r\n\r\n"
 _NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
@@ -18,7 +18,7 @@ _LOOSE_NAME = re.compile(r"[!-~\x80-\xff]+")
 def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP/1.1") -> bytes:
     """The head of an answer: *status_line* is ``200 OK``; fields in the order given, an empty line last."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in pairs])
-    return raw(f"{protocol} {status_line}\r\n{lines}\r\n")
+    return to_bytes(f"{protocol} {status_line}\r\n{lines}\r\n")
 
 
 def chunk(data: bytes) -> bytes:
@@ -34,7 +34,7 @@ def chunked(pieces: Iterable[bytes]) -> Iterable[bytes]:
     yield LAST_CHUNK
 
 
-def bad_header(pairs: Iterable[Pair], *, strict: bool = True) -> tuple[str, str, str] | None:
+def invalid_field(pairs: Iterable[Pair], *, strict: bool = True) -> tuple[str, str, str] | None:
     """The first field that must not be sent, as (log code, text, its name), else None; the answer becomes a 500.
 
     Names are tokens (RFC 9110 5.1), values hold no control characters but tabs; *strict* False (HttpProtocolOptions Unsafe) only lets other

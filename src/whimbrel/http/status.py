@@ -25,7 +25,7 @@ _REASONS: Final = MappingProxyType({
 _ONLY_24: Final = frozenset({103, 208, 226, 308, 421, 428, 429, 431, 451, 508, 511})
 
 # Statuses after which the connection is closed in any case, since the rest of the request can't be found.
-DROPPING: Final = frozenset((400, 408, 411, 413, 414, 500, 501, 503))
+CLOSING_STATUSES: Final = frozenset((400, 408, 411, 413, 414, 500, 501, 503))
 
 _REASONS_22: Final = MappingProxyType({
     401: "Authorization Required", 408: "Request Time-out", 414: "Request-URI Too Large", 501: "Method Not Implemented",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.numbers import strtol
 from whimbrel.records import dataclass
 
-_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_AUTHORITY = pattern(r"[^/?#]*")
-_LEADING_SLASHES = pattern(r"/+(?=/)")
-_PORT = pattern(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
+_SCHEME = compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_AUTHORITY = compile(r"[^/?#]*")
+_LEADING_SLASHES = compile(r"/+(?=/)")
+_PORT = compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
 _DEFAULT_PORTS: Final = {
     "ftp": 21, "ssh": 22, "telnet": 23, "gopher": 70, "http": 80, "https": 443, "nntp": 119, "snews": 563, "imap": 143, "pop": 110, "sip": 5060,
     "rtsp": 554, "wais": 210, "z39.50r": 210, "z39.50s": 210, "prospero": 191, "nfs": 2049, "tip": 3372, "acap": 674, "ws": 80, "wss": 443,
@@ -19,7 +19,7 @@ _DEFAULT_PORTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UriParts:
     """The parts of a URL; None means absent, "" empty.  *hostname* is without the brackets of IPv6, *port_text* as written."""
 
     scheme: str | None = None
@@ -38,14 +38,14 @@ def default_port(scheme: str | None) -> int:
     return _DEFAULT_PORTS.get((scheme or "").lower(), 0)
 
 
-def split_target(target: str, method: str) -> Target | None:
+def split_target(target: str, method: str) -> UriParts | None:
     """A request target; None when it can't be read.  CONNECT takes ``host:port``; of several leading slashes one counts."""
     if method == "CONNECT":
         return split_hostinfo(target)
     return split_url(_LEADING_SLASHES.sub("", target, count=1) if target.startswith("//") else target)
 
 
-def split_url(url: str) -> Target | None:
+def split_url(url: str) -> UriParts | None:
     """Any URL; None when a port is no number, a bracket is open, or a relative path's first segment holds a colon."""
     match = _SCHEME.match(url)
     scheme = match[0][:-1] if match else None
@@ -53,7 +53,7 @@ def split_url(url: str) -> Target | None:
     if not rest.startswith("//"):
         if scheme is None and ":" in url.partition("/")[0]:
             return None
-        return Target(scheme, None, None, None, None, 0, *_path_parts(rest))
+        return UriParts(scheme, None, None, None, None, 0, *_path_parts(rest))
     found = _AUTHORITY.match(rest, 2)
     authority = found[0] if found else ""
     userinfo, at, host = authority.rpartition("@")
@@ -66,15 +66,15 @@ def split_url(url: str) -> Target | None:
         if _PORT.fullmatch(port_text) is None:
             return None
         port = strtol(port_text)[0] & 0xFFFF
-    return Target(scheme, user if at else None, password if colon else None, hostname, port_text, port, *_path_parts(rest[2 + len(authority):]))
+    return UriParts(scheme, user if at else None, password if colon else None, hostname, port_text, port, *_path_parts(rest[2 + len(authority):]))
 
 
-def split_hostinfo(text: str) -> Target | None:
+def split_hostinfo(text: str) -> UriParts | None:
     """``host:port`` and nothing else; None for anything that is not that."""
     hostname, port_text = _host_and_port(text)
     if hostname is None or not port_text or _PORT.fullmatch(port_text) is None or "/" in text:
         return None
-    return Target(hostname=hostname, port_text=port_text, port=strtol(port_text)[0] & 0xFFFF)
+    return UriParts(hostname=hostname, port_text=port_text, port=strtol(port_text)[0] & 0xFFFF)
 
 
 def _host_and_port(host: str) -> tuple[str | None, str | None]:
@@ -93,7 +93,7 @@ def _path_parts(rest: str) -> tuple[str | None, str | None, str | None]:
     return path or None, query if question else None, fragment if hash_sign else None
 
 
-def unsplit(target: Target, *, reveal_password: bool = False) -> str:
+def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
     """The URL again, a password as ``XXXXXXXX`` (as the access log shows it), a port only where it is not the scheme's own."""
     site = ""
     if target.user is not None or target.password is not None:

@@ -10,13 +10,13 @@ import re
 from enum import Enum
 from typing import Final
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
-_ESCAPE = pattern(r"%([0-9A-Fa-f]{2})?")
-_UNRESERVED_ESCAPE = pattern(r"%(?:2[dDeE]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])")
-_BAD_ESCAPE = pattern(r"%(?![0-9A-Fa-f]{2})")
-_SLASHES = pattern(r"//+")
-NOT_PLAIN: Final = pattern(r"[%\0]|/[./]")  # where a path doesn't say what it means: an escape, a dot or empty segment
+_ESCAPE = compile(r"%([0-9A-Fa-f]{2})?")
+_UNRESERVED_ESCAPE = compile(r"%(?:2[dDeE]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])")
+_BAD_ESCAPE = compile(r"%(?![0-9A-Fa-f]{2})")
+_SLASHES = compile(r"//+")
+NOT_PLAIN: Final = compile(r"[%\0]|/[./]")  # where a path doesn't say what it means: an escape, a dot or empty segment
 
 BAD_REQUEST: Final = 400
 NOT_FOUND: Final = 404
@@ -97,19 +97,19 @@ def normalize(path: str, *, merge: bool, decode_unreserved: bool = False, relati
 def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
     """Dot segments removed; (path, whether it never went above its beginning).  With *merge* empty segments count for nothing."""
     root = "/" if path[:1] == "/" else ""
-    kept: list[str] = []
+    segments: list[str] = []
     inside = True
     parts = path[len(root):].split("/")
     for part in parts:
         if part == "..":
-            inside = inside and bool(kept)
-            del kept[-1:]
+            inside = inside and bool(segments)
+            del segments[-1:]
         elif part != "." and (part or not merge):
-            kept.append(part)
+            segments.append(part)
     # What ends in a segment that went away, ends in a slash, unless nothing is left to end.
-    if kept and parts[-1] in ("..", ".") or (merge and kept and not parts[-1]):
-        kept.append("")
-    return root + "/".join(kept), inside
+    if segments and parts[-1] in ("..", ".") or (merge and segments and not parts[-1]):
+        segments.append("")
+    return root + "/".join(segments), inside
 
 
 def getparents(path: str) -> str:
@@ -117,15 +117,15 @@ def getparents(path: str) -> str:
     if "." not in path:
         return path
     parts = path.split("/")
-    kept: list[str] = []
+    segments: list[str] = []
     for part in parts:
         if part == "..":
-            del kept[-1:]
+            del segments[-1:]
         elif part != ".":
-            kept.append(part)
+            segments.append(part)
     if parts[-1] in ("..", "."):
-        kept.append("")
-    return "/".join(kept)
+        segments.append("")
+    return "/".join(segments)
 
 
 def merge_slashes(path: str) -> str:
@@ -133,9 +133,9 @@ def merge_slashes(path: str) -> str:
     return _SLASHES.sub("/", path) if "//" in path else path
 
 
-_PATH_CHARS = pattern(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=/~]")
-_SEGMENT_CHARS = pattern(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=~]")
-_FORM_CHARS = pattern(r"[^0-9A-Za-z.\-*_ ]")
+_PATH_CHARS = compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=/~]")
+_SEGMENT_CHARS = compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=~]")
+_FORM_CHARS = compile(r"[^0-9A-Za-z.\-*_ ]")
 
 
 def _hex(match: re.Match[str]) -> str:
@@ -172,8 +172,8 @@ def escape_html(text: str, *, ascii_only: bool = False) -> str:
     return re.sub(r"[\x80-\xff]", lambda m: f"&#{ord(m[0]):03};", escaped) if ascii_only else escaped
 
 
-LOG_CHARS: Final = pattern(r'[^ !#-\[\]-~]')
-_ERROR_LOG_CHARS = pattern(r"[^ -\[\]-~]")
+LOG_CHARS: Final = compile(r'[^ !#-\[\]-~]')
+_ERROR_LOG_CHARS = compile(r"[^ -\[\]-~]")
 _NAMED: Final = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
 
 

@@ -10,16 +10,16 @@ from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
-from whimbrel.errors import ConfigError, Place
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Context
+from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.modules.auth_api import environment
 from whimbrel.modules.client_names import confirmed_name, in_domain
-from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network
+from whimbrel.modules.networks import InvalidNetwork, Network, Networks, parse_network
 from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Reads
-from whimbrel.registry.phases import Answer
+from whimbrel.registry.phases import HookStatus
 from whimbrel.registry.settings import UNSET, setting
-from whimbrel.request.decisions import NOT_ASKED, Decision, Watch, trail_of
+from whimbrel.request.decisions import NOT_EVALUATED, Decision, Tracer, trace_of
 from whimbrel.request.record import Request
 
 R = TypeVar("R")
@@ -35,20 +35,20 @@ class Entry:
     kind: str
     value: Any = None
     word: str = ""
-    place: Place | None = None
+    place: SourceLocation | None = None
 
 
 @dataclass(slots=True)
-class AllowDenySettings:
+class AllowDenyDirConfig:
     """Per-directory settings; *order* and *satisfy* by method number."""
 
     order: dict[int, str] = setting(make=dict)
     allows: list[Entry] = setting(make=list)
     denies: list[Entry] = setting(make=list)
     satisfy: dict[int, str] = setting(make=dict)
-    order_places: dict[int, Place | None] = setting(make=dict)
+    order_places: dict[int, SourceLocation | None] = setting(make=dict)
 
-    def laid_over(self, base: AllowDenySettings) -> AllowDenySettings:
+    def merge_onto(self, base: AllowDenyDirConfig) -> AllowDenyDirConfig:
         """An inner section drops what outer ones said: httpd gives this record no merge."""
         return self
 
@@ -59,7 +59,7 @@ def by_method(cmd: Command, known: Any, value: R) -> dict[int, R]:
     return {**old, **{number: value for number in range(METHODS) if cmd.methods >> number & 1}}
 
 
-def set_order(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+def set_order(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> None:
     """Order: which list is asked last, per method."""
     order = words[0].lower()
     if order not in (DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE):
@@ -68,15 +68,15 @@ def set_order(cmd: Command, record: AllowDenySettings, words: list[str]) -> None
     record.order_places = by_method(cmd, record.order_places, cmd.place)
 
 
-def add_entry(name: str) -> Callable[[Command, AllowDenySettings, list[str]], None]:
+def add_entry(name: str) -> Callable[[Command, AllowDenyDirConfig, list[str]], None]:
     """The setter of Allow or Deny, which fills the list *name*."""
-    def apply(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> None:
         if words[0].lower() != "from":
             raise ConfigError("allow and deny must be followed by 'from'")
-        made = replace(entry(cmd, words[1]), word=words[1], place=cmd.place)
+        new_entry = replace(entry(cmd, words[1]), word=words[1], place=cmd.place)
         if getattr(record, name) is UNSET:
             setattr(record, name, [])
-        getattr(record, name).append(made)
+        getattr(record, name).append(new_entry)
 
     return apply
 
@@ -103,7 +103,7 @@ def _network(where: str) -> Network | None:
     address, slash, mask = where.partition("/")
     try:
         return parse_network(address, mask if slash else None)
-    except BadAddress as problem:
+    except InvalidNetwork as problem:
         if problem.reason:
             raise ConfigError(problem.reason) from None
         if slash:
@@ -158,7 +158,7 @@ def _test(kind: str, values: list[Any]) -> tuple[Test | None, list[str]]:
         return (lambda r: True), []
     if kind == "ip":
         networks = Networks(values)
-        return (lambda r: r.among(networks)), []
+        return (lambda r: r.client_in(networks)), []
     if kind == "env":
         return (lambda r: any(environment(r, name) is not None for name in values)), []
     if kind == "nenv":
@@ -167,39 +167,39 @@ def _test(kind: str, values: list[Any]) -> tuple[Test | None, list[str]]:
 
 
 # telling ------------------------------------------------------------------------------------------
-async def told_lists(r: Request, record: AllowDenySettings) -> tuple[Decision, ...]:
+async def traced_lists(r: Request, record: AllowDenyDirConfig) -> tuple[Decision, ...]:
     """Order and the two lists in the order of evaluation, each with the entry that matched."""
     number = r.method_number
     order = record.order.get(number, DENY_THEN_ALLOW)
-    lists = [await _told_list(r, verb, entries) for verb, entries in (("Deny", record.denies), ("Allow", record.allows))]
+    lists = [await _traced_list(r, verb, entries) for verb, entries in (("Deny", record.denies), ("Allow", record.allows))]
     place = record.order_places.get(number)
     return (Decision(f"Order {order}", "applies", place), *(lists if order == DENY_THEN_ALLOW else reversed(lists)))
 
 
-async def _told_list(r: Request, verb: str, entries: list[Entry]) -> Decision:
-    told = []
+async def _traced_list(r: Request, verb: str, entries: list[Entry]) -> Decision:
+    steps = []
     for one in entries:
         if not one.methods >> r.method_number & 1:
             verdict = "about other methods"
         else:
             verdict = "matches" if await Entries([one]).has_waiting(r) else "does not match"
-        told.append(Decision(f"{verb} from {one.word}", verdict, one.place))
+        steps.append(Decision(f"{verb} from {one.word}", verdict, one.place))
         if verdict == "matches":
             break
-    matched = bool(told) and told[-1].verdict == "matches"
-    rest = (Decision(f"{verb} from {one.word}", NOT_ASKED, one.place) for one in entries[len(told):])
-    return Decision(verb, "matches" if matched else "does not match", None, "", (*told, *rest))
+    matched = bool(steps) and steps[-1].verdict == "matches"
+    rest = (Decision(f"{verb} from {one.word}", NOT_EVALUATED, one.place) for one in entries[len(steps):])
+    return Decision(verb, "matches" if matched else "does not match", None, "", (*steps, *rest))
 
 
-def told_check(record: AllowDenySettings, check: Callable[[Request], Any], watch: Watch | None, waits: bool) -> tuple[Any, bool]:
+def traced_check(record: AllowDenyDirConfig, check: Callable[[Request], Any], watch: Tracer | None, waits: bool) -> tuple[Any, bool]:
     """*check* and whether it waits; with a *watch* it notes what `told_lists` finds before it decides."""
     if watch is None:
         return check, waits
 
-    async def telling(r: Request) -> Answer:
-        for decision in await told_lists(r, record):
-            trail_of(r).note(decision)
-        answer: Answer = await check(r) if waits else check(r)
+    async def telling(r: Request) -> HookStatus:
+        for decision in await traced_lists(r, record):
+            trace_of(r).add(decision)
+        answer: HookStatus = await check(r) if waits else check(r)
         return answer
 
     return telling, True
@@ -208,12 +208,12 @@ def told_check(record: AllowDenySettings, check: Callable[[Request], Any], watch
 Denied = Callable[[Request], bool]
 
 
-def compile_denied(record: AllowDenySettings) -> tuple[Any, Reads, bool]:
+def compile_denied(record: AllowDenyDirConfig) -> tuple[Any, Reads, bool]:
     """What tells whether a request is denied, what it reads, and whether it waits."""
     allows, denies = Entries(record.allows), Entries(record.denies)
     order = record.order
     kinds = {e.kind for e in record.allows + record.denies}
-    reads = Reads.HEAD | (Reads.CLIENT | Reads.OUTSIDE if "host" in kinds else Reads.NOTHING)
+    reads = Reads.HEAD | (Reads.CLIENT | Reads.UNCACHEABLE if "host" in kinds else Reads.NOTHING)
     if not (allows.waits or denies.waits):
         return (lambda r: _denied(order.get(r.method_number, DENY_THEN_ALLOW), lambda: allows.has(r), lambda: denies.has(r))), reads, False
 
@@ -240,10 +240,10 @@ def _denied(order: str, allowed: Callable[[], bool], refused: Callable[[], bool]
 _LIST_HELP = "'from' followed by hostnames or IP-address wildcards"
 
 
-def directives(versions: Versions, also: Callable[[Command, AllowDenySettings], None] | None = None) -> tuple[AnyDirective, ...]:
+def directives(versions: Versions, also: Callable[[Command, AllowDenyDirConfig], None] | None = None) -> tuple[AnyDirective, ...]:
     """The three rows; *also* is called after each."""
-    def then(setter: Callable[[Command, AllowDenySettings, list[str]], None]) -> Callable[[Command, AllowDenySettings, list[str]], None]:
-        def apply(cmd: Command, record: AllowDenySettings, words: list[str]) -> None:
+    def then(setter: Callable[[Command, AllowDenyDirConfig, list[str]], None]) -> Callable[[Command, AllowDenyDirConfig, list[str]], None]:
+        def apply(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> None:
             setter(cmd, record, words)
             if also is not None:
                 also(cmd, record)
@@ -251,8 +251,8 @@ def directives(versions: Versions, also: Callable[[Command, AllowDenySettings], 
         return apply
 
     return (
-        Directive(name="order", args=Args.TAKE1, where=Where.OR_LIMIT, apply=then(set_order), versions=versions,
+        Directive(name="order", args=Args.TAKE1, where=Context.OR_LIMIT, apply=then(set_order), versions=versions,
                   help="'allow,deny', 'deny,allow', or 'mutual-failure'"),
-        Directive(name="allow", args=Args.ITERATE2, where=Where.OR_LIMIT, apply=then(add_entry("allows")), versions=versions, help=_LIST_HELP),
-        Directive(name="deny", args=Args.ITERATE2, where=Where.OR_LIMIT, apply=then(add_entry("denies")), versions=versions, help=_LIST_HELP),
+        Directive(name="allow", args=Args.ITERATE2, where=Context.OR_LIMIT, apply=then(add_entry("allows")), versions=versions, help=_LIST_HELP),
+        Directive(name="deny", args=Args.ITERATE2, where=Context.OR_LIMIT, apply=then(add_entry("denies")), versions=versions, help=_LIST_HELP),
     )

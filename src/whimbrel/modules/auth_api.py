@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import CoreFolder
-from whimbrel.config.execute import CommandState
+from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.execute import CommandContext
 from whimbrel.config.model import Layer
 from whimbrel.directives.command import Command
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.core.access22 import escape_quotes
 from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Reads, Scope
 from whimbrel.registry.settings import setting
-from whimbrel.request.decisions import watching
-from whimbrel.request.expressions import Template
+from whimbrel.request.decisions import tracer_of
+from whimbrel.request.expressions import StringExpression
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -43,7 +43,7 @@ RealmHash = Callable[["Request", str, str], Awaitable[tuple[int, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Authn:
+class BoundAuthn:
     """A ready authentication provider: *password* (request, user, password) gives an authn_status; *realm_hash* (request, user, realm) gives
     AUTH_USER_FOUND and MD5(user:realm:password), None where the provider knows no such hashes."""
 
@@ -57,34 +57,34 @@ class AuthnProvider:
     """What a module registers under ("authn", NAME); *realms*: it knows hashes of user, realm and password.  *name* and *place* are those of the
     directive that asks for it."""
 
-    make: Callable[[Scope], Authn]
+    make: Callable[[Scope], BoundAuthn]
     realms: bool = True
     name: str = ""
-    place: Place | None = None
+    place: SourceLocation | None = None
 
 
 _AUTHN_WORDS: Final = {AUTH_DENIED: "denied", AUTH_GRANTED: "granted", AUTH_USER_FOUND: "user found", AUTH_USER_NOT_FOUND: "user not found",
                        AUTH_GENERAL_ERROR: "general error"}
 
 
-def ready_authn(scope: Scope, provider: AuthnProvider) -> Authn:
+def ready_authn(scope: Scope, provider: AuthnProvider) -> BoundAuthn:
     """The provider made for a merged configuration; a step of the decision tree where decisions are told."""
-    made, watch = provider.make(scope), watching(scope)
+    hook, watch = provider.make(scope), tracer_of(scope)
     if watch is None:
-        return made
+        return hook
     what = f"provider {provider.name or 'file'}"
-    password = watch.over(made.password, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result], ""))
-    if made.realm_hash is None:
-        return replace(made, password=password)
-    found = watch.over(made.realm_hash, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result[0]], ""))
-    return replace(made, password=password, realm_hash=found)
+    password = watch.wrap(hook.password, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result], ""))
+    if hook.realm_hash is None:
+        return replace(hook, password=password)
+    found = watch.wrap(hook.realm_hash, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result[0]], ""))
+    return replace(hook, password=password, realm_hash=found)
 
 
 CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class AuthzCheck:
     """A ready authorization check: *fn* gives an authz_status; *waits* where it is `async def`; *result* is one that is always the same."""
 
     fn: CheckFn
@@ -102,27 +102,27 @@ class AuthzProvider:
     where any of them grants.
     """
 
-    make: Callable[[Scope, str, Any], Check]
+    make: Callable[[Scope, str, Any], AuthzCheck]
     parse: Callable[[Command, str], Any] | None = None
     joined: Callable[[list[Any]], Any] | None = None
 
 
-def storing(scope: Scope, name: str) -> Callable[[Request, str, str, str], None]:
+def cache_sink(scope: Scope, name: str) -> Callable[[Request, str, str, str], None]:
     """What the provider *name* tells of a user it found (user, realm or "", stored password): mod_authn_socache may keep it."""
     make = scope.provider("authn_cache", "storing")
     found: Callable[[Request, str, str, str], None] | None = make(scope, name) if make is not None else None
     return found if found is not None else lambda r, user, realm, stored: None
 
 
-def under(scope: Scope, layer: Layer) -> Scope:
+def with_layer(scope: Scope, layer: Layer) -> Scope:
     """*scope* with *layer* laid over it: what an aliased provider sees."""
     plus: Callable[[Layer], Scope] = scope.plus  # type: ignore[attr-defined]
     return plus(layer)
 
 
-def state_of(cmd: Command) -> CommandState:
+def state_of(cmd: Command) -> CommandContext:
     """The command with what only containers need: the configuration that is being read."""
-    assert isinstance(cmd, CommandState)
+    assert isinstance(cmd, CommandContext)
     return cmd
 
 
@@ -136,14 +136,14 @@ def without_behaviour(cmd: Command, module: str | None) -> bool:
 
 
 @dataclass(slots=True)
-class AuthnCoreSettings:
+class AuthnCoreDirConfig:
     """Per-directory settings of mod_authn_core (2.4); the aliases belong to the server."""
 
-    auth_type: Template | None = setting(None)
-    auth_name: Template | None = setting(None)
+    auth_type: StringExpression | None = setting(None)
+    auth_name: StringExpression | None = setting(None)
 
 
-def _evaluated(value: Template, r: Request, name: str, code: str) -> str | None:
+def _evaluated(value: StringExpression, r: Request, name: str, code: str) -> str | None:
     """The string for this request; None, logged, where it can't be evaluated."""
     try:
         return value.text(r, "authn_core")
@@ -155,9 +155,9 @@ def _evaluated(value: Template, r: Request, name: str, code: str) -> str | None:
 def auth_type(scope: Scope) -> Callable[[Request], str | None]:
     """What finds the request's authentication type (ap_auth_type); None: no authentication."""
     if scope.dialect.access_in_core:
-        written = scope.folder(CoreFolder).auth_type
+        written = scope.dir_config(CoreDirConfig).auth_type
         return lambda r: written
-    value = scope.folder(AuthnCoreSettings).auth_type
+    value = scope.dir_config(AuthnCoreDirConfig).auth_type
     if value is None:
         return lambda r: None
     constant = value.fixed
@@ -167,9 +167,9 @@ def auth_type(scope: Scope) -> Callable[[Request], str | None]:
     return lambda r: fixed
 
 
-def unnamed(scope: Scope) -> bool:
+def has_no_auth_type(scope: Scope) -> bool:
     """Whether no AuthType is set, in 2.4."""
-    return not scope.dialect.access_in_core and scope.folder(AuthnCoreSettings).auth_type is None
+    return not scope.dialect.access_in_core and scope.dir_config(AuthnCoreDirConfig).auth_type is None
 
 
 def _not_none(kind: str | None) -> str | None:
@@ -179,9 +179,9 @@ def _not_none(kind: str | None) -> str | None:
 def auth_name(scope: Scope) -> Callable[[Request], str | None]:
     """What finds the request's realm, quotes escaped (ap_auth_name)."""
     if scope.dialect.access_in_core:
-        written = scope.folder(CoreFolder).auth_name
+        written = scope.dir_config(CoreDirConfig).auth_name
         return lambda r: written
-    value = scope.folder(AuthnCoreSettings).auth_name
+    value = scope.dir_config(AuthnCoreDirConfig).auth_name
     if value is None:
         return lambda r: None
     constant = value.fixed

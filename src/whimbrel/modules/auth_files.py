@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from whimbrel.dialect import Dialect
 from whimbrel.directives.words import getword
-from whimbrel.octets import raw, text
-from whimbrel.request.files import Mark, is_settled_file, mark
+from whimbrel.octets import to_bytes, to_text
+from whimbrel.request.files import StatSignature, is_settled_file, stat_signature
 from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
@@ -45,29 +45,29 @@ class AuthFile(Generic[T]):
     def __init__(self, path: str, parse: Callable[[str], T]) -> None:
         self.path = path
         self._parse = parse
-        self._mark: Mark = None
+        self._mark: StatSignature = None
         self._content: T | None = None
 
     def content(self, r: Request) -> T:
         """The parsed content as of now; raises Unreadable."""
-        info = r.files.stat(self.path)
+        info = r.deps.stat(self.path)
         if info is None:
-            raise Unreadable(r.files.errno or 2)
-        seen = mark(info)
+            raise Unreadable(r.deps.errno or 2)
+        seen = stat_signature(info)
         if self._content is not None and seen == self._mark:
             return self._content
         if not _may_be_read(info, self.path):
-            r.outside()
+            r.set_uncacheable()
             line = LogLine("error", f"Access to file {self.path} denied by server: not a regular file", "AH00554")
             r.engine.error_log.about_server(r.server, line)
             raise Unreadable(_BAD_FILE)
         is_lasting = is_settled_file(info)
         try:
-            with open(raw(self.path), "rb") as file:
+            with open(to_bytes(self.path), "rb") as file:
                 data = file.read()
         except OSError as problem:
             raise Unreadable(problem.errno or _BAD_FILE) from None
-        self._content, self._mark = self._parse(text(data)), seen if is_lasting else None
+        self._content, self._mark = self._parse(to_text(data)), seen if is_lasting else None
         return self._content
 
 
@@ -92,18 +92,18 @@ def config_lines(content: str, *, longest: int, continued: bool) -> Iterator[str
 
 
 def _joined(content: str) -> Iterator[str]:
-    kept = ""
+    pending = ""
     lines = content.split("\n")
     for index, line in enumerate(lines):
         line = line.partition("\0")[0]
         bare = line.removesuffix("\r")
         if bare.endswith("\\") and index < len(lines) - 1:
-            kept += bare[:-1]
+            pending += bare[:-1]
             continue
-        yield kept + line
-        kept = ""
-    if kept:
-        yield kept
+        yield pending + line
+        pending = ""
+    if pending:
+        yield pending
 
 
 def _pieces(line: str, longest: int, continued: bool) -> Iterator[str | None]:
@@ -132,9 +132,9 @@ class Verifier:
     def _digest(self, user: str, password: str) -> bytes:
         from hashlib import blake2b  # with all of OpenSSL: a check of a configuration does without
 
-        return blake2b(raw(f"{len(user)}:{user}:{password}"), key=self._key, digest_size=32).digest()
+        return blake2b(to_bytes(f"{len(user)}:{user}:{password}"), key=self._key, digest_size=32).digest()
 
-    async def right(self, r: Request, user: str, password: str, stored: str) -> bool:
+    async def verify(self, r: Request, user: str, password: str, stored: str) -> bool:
         """Whether *password* of *user* is the one behind *stored*."""
         from whimbrel.modules.passwords import is_cheap, verify
 
@@ -162,12 +162,12 @@ class Passwords:
 
     async def right(self, r: Request, user: str, password: str) -> bool:
         """Whether *password* is that of *user*, who must have an entry."""
-        return await self._verifier.right(r, user, password, self.stored[user])
+        return await self._verifier.verify(r, user, password, self.stored[user])
 
 
 def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:
     """The password file at *path*."""
-    return AuthFile(path, lambda content: Passwords(content, continued=dialect.long_lines))
+    return AuthFile(path, lambda content: Passwords(content, continued=dialect.overlong_line_is_eof))
 
 
 class Groups:
@@ -179,13 +179,13 @@ class Groups:
     def __init__(self, content: str, *, continued: bool) -> None:
         self._content, self._continued = content, continued
         self._known: dict[str, frozenset[str]] = {}
-        self._whole = "\\" in content  # names and line ends may be escaped: what a line holds can't be told by looking for the name
+        self._has_escapes = "\\" in content  # names and line ends may be escaped: what a line holds can't be told by looking for the name
 
     def get(self, user: str, default: frozenset[str] = frozenset()) -> frozenset[str]:
         """The groups of *user*, *default* where it is in none."""
         found = self._known.get(user)
         if found is None:
-            lines = self._content if self._whole or not user else "\n".join(self._lines_with(user))
+            lines = self._content if self._has_escapes or not user else "\n".join(self._lines_with(user))
             found = parse_groups(lines, continued=self._continued).get(user, frozenset())
             if len(self._known) >= _MOST_USERS:
                 self._known.clear()
@@ -203,7 +203,7 @@ class Groups:
 
 def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
     """The group file at *path*."""
-    return AuthFile(path, lambda content: Groups(content, continued=dialect.long_lines))
+    return AuthFile(path, lambda content: Groups(content, continued=dialect.overlong_line_is_eof))
 
 
 def parse_groups(content: str, *, continued: bool) -> dict[str, frozenset[str]]:

@@ -10,11 +10,11 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.client_names import NAME_NOTE, client_address
 from whimbrel.numbers import is_alphanumeric, is_digits, upper
-from whimbrel.octets import from_system, raw
+from whimbrel.octets import from_system, to_bytes
 from whimbrel.request import identity
 
 SOFTWARE: Final = f"{identity.FULL.partition(' ')[0]} (Apache/2.4 compatible)"
@@ -66,9 +66,9 @@ def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
 def environment(r: Any) -> dict[bytes, bytes]:
     """What a program started for *r* gets: `Request.env` with names made fit for a shell, and the time zone."""
     zone = _system(r, "TZ")
-    out = {b"TZ": raw(zone)} if zone is not None else {}
+    out = {b"TZ": to_bytes(zone)} if zone is not None else {}
     for name, value in r.env.items():
-        out[raw(_shell_name(name))] = raw(value)
+        out[to_bytes(_shell_name(name))] = to_bytes(value)
     return out
 
 
@@ -101,7 +101,7 @@ def _system(r: Any, name: str) -> str | None:
 def _header_vars(r: Any) -> dict[str, str]:
     """CONTENT_TYPE, CONTENT_LENGTH and HTTP_...; Proxy never (it would be taken for a proxy's address), credentials only under CGIPassAuth."""
     underscores = r.plan.dialect.underscore_headers
-    with_credentials = r.conf(CoreFolder).cgi_pass_auth
+    with_credentials = r.conf(CoreDirConfig).cgi_pass_auth
     out = {}
     for name, value in r.headers_in.items():
         low = name.lower()
@@ -141,7 +141,7 @@ def _server_vars(r: Any) -> dict[str, str]:
         out["REMOTE_HOST"] = client
     out["REMOTE_ADDR"] = client_address(r)
     out["DOCUMENT_ROOT"] = root = document_root(r)
-    if not r.plan.dialect.reasons_22:
+    if not r.plan.dialect.wire_22:
         out["REQUEST_SCHEME"] = identity.scheme(r)
         out["CONTEXT_PREFIX"], out["CONTEXT_DOCUMENT_ROOT"] = r.context or ("", root)
     out["SERVER_ADMIN"] = r.server.admin or "[no address given]"
@@ -151,7 +151,7 @@ def _server_vars(r: Any) -> dict[str, str]:
 
 def document_root(r: Any) -> str:
     """The folder that the server's URLs stand for, without a slash at its end."""
-    root: str = r.document_root or r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
+    root: str = r.document_root or r.server_conf(CoreServerConfig).document_root or f"{r.engine.configuration.root}/htdocs"
     return root.rstrip("/") or "/"
 
 
@@ -173,7 +173,7 @@ def _redirect_vars(r: Any) -> dict[str, str]:
     if r.prev is None:
         return {}
     url = r.prev.uri
-    if r.conf(CoreFolder).qualify_redirect:
+    if r.conf(CoreDirConfig).qualify_redirect:
         url = r.engine.construct_url(r.prev, url)
     out = {"REDIRECT_URL": url}
     if r.prev.args is not None:
@@ -183,7 +183,7 @@ def _redirect_vars(r: Any) -> dict[str, str]:
 
 def _request_uri(r: Any) -> str:
     """The target as the client sent it, with scheme and host where it has them; under `CGIVar REQUEST_URI current-uri` the request's own."""
-    if r.conf(CoreFolder).cgi_vars.get("REQUEST_URI") == "current-uri":
+    if r.conf(CoreDirConfig).cgi_vars.get("REQUEST_URI") == "current-uri":
         return str(r.uri)
     first = r.the_request or ""
     return first.partition(" ")[2].lstrip(" ").partition(" ")[0]

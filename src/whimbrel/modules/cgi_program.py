@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from whimbrel.numbers import decimal, is_digits
-from whimbrel.request.drive import give_way
+from whimbrel.request.drive import yield_to_loop
 
 PIECE: Final = 65536
-PATIENCE: Final = 3.0  # seconds between SIGTERM and SIGKILL
+KILL_AFTER: Final = 3.0  # seconds between SIGTERM and SIGKILL
 LONGEST_COMPLAINT: Final = 8190
 MAX_COMPLAINTS: Final = 4096  # bytes of standard error that are logged in one turn of the loop
 FAIR_SHARE: Final = 256 * 1024  # bytes that are read before other clients have their turn
@@ -49,7 +49,7 @@ class Program:
         self,
         argv: list[bytes],
         env: Mapping[bytes, bytes],
-        folder: bytes,
+        directory: bytes,
         limits: Mapping[str, tuple[str, str]],
         complain: Callable[[bytes], None],
     ) -> None:
@@ -57,7 +57,7 @@ class Program:
         self._process = subprocess.Popen(
             [_c_string(word) for word in argv],
             env={name: _c_string(value) for name, value in env.items()},
-            cwd=folder,
+            cwd=directory,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -70,7 +70,7 @@ class Program:
         self._loop = asyncio.get_running_loop()
         self._line = b""
         self._unshared = 0
-        self._quiet: asyncio.Future[None] | None = None
+        self._stderr_closed: asyncio.Future[None] | None = None
         self._loop.add_reader(self._err, self._on_error)
 
     # in ---------------------------------------------------------------------------------------
@@ -108,16 +108,16 @@ class Program:
         self._unshared += len(data)
         if self._unshared > FAIR_SHARE:
             self._unshared = 0
-            await give_way()
+            await yield_to_loop()
         return data
 
     async def complaints(self, timeout: float) -> None:
         """Wait until standard error is closed, at most *timeout* seconds."""
         if self._err < 0:
             return
-        self._quiet = self._loop.create_future()
+        self._stderr_closed = self._loop.create_future()
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._quiet, timeout)
+            await asyncio.wait_for(self._stderr_closed, timeout)
 
     def _on_error(self) -> None:
         try:
@@ -134,8 +134,8 @@ class Program:
             self._complain(line)
         if not data:
             self._err = self._closed(self._err, self._loop.remove_reader)
-            if self._quiet is not None and not self._quiet.done():
-                self._quiet.set_result(None)
+            if self._stderr_closed is not None and not self._stderr_closed.done():
+                self._stderr_closed.set_result(None)
 
     # end --------------------------------------------------------------------------------------
     def stop(self, *, listen: bool = False) -> None:
@@ -156,7 +156,7 @@ class Program:
             watch = os.pidfd_open(self._process.pid)
         except ProcessLookupError:  # it has ended, and been seen out, by itself
             return
-        killer = self._loop.call_later(PATIENCE, self._signal, signal.SIGKILL)
+        killer = self._loop.call_later(KILL_AFTER, self._signal, signal.SIGKILL)
 
         def gone() -> None:
             self._process.poll()

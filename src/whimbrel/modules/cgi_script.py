@@ -12,16 +12,16 @@ from collections.abc import Callable
 from stat import S_ISDIR
 from typing import Any, Final
 
-from whimbrel.config.core import OPT_EXECCGI, CoreFolder, CoreServer
+from whimbrel.config.core import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.url import unescape_loose
 from whimbrel.modules.cgi_environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.cgi_program import Program, ProgramTimeout
 from whimbrel.modules.script_head import LONGEST, ScriptHead
 from whimbrel.modules.script_log import ScriptLog
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.phases import DECLINED, OK, Answer
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
 from whimbrel.request.body import Aborted, level_of, too_large
 from whimbrel.request.die import DEFAULT_BODY_LIMIT
 
@@ -33,7 +33,7 @@ _SHELL: Final = frozenset("&;`'\"|*?~<>^()[]{}$\\\n\xff")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class CgiVariant:
     """How one of the two modules differs: its short name, AH numbers of refusals in the order of `refusal`, where complaints of a program go.
 
     *waits_for_errors*: a response ends when standard error is closed, not with standard output.
@@ -49,8 +49,8 @@ class Manner:
 class Script:
     """One script run for one request."""
 
-    def __init__(self, r: Any, manner: Manner, log: ScriptLog, timeout: float) -> None:
-        self.r, self.manner, self.log, self.timeout = r, manner, log, timeout
+    def __init__(self, r: Any, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
+        self.r, self.variant, self.log, self.timeout = r, variant, log, timeout
         self.program: Program | None = None
         self.noted = b""          # the beginning of the request's body, for the script log
         self.held = bytearray()   # what of the answer was read and not given away yet
@@ -62,26 +62,26 @@ class Script:
     def start(self) -> None:
         """Start the program; what the system says of one that can't be started reads like a complaint of its own, as in httpd."""
         r = self.r
-        path = raw(r.filename)
-        limits = r.conf(CoreFolder).limits
+        path = to_bytes(r.filename)
+        limits = r.conf(CoreDirConfig).limits
         try:
             self.program = Program([path, *arguments(r.args)], environment(r), os.path.dirname(path) or b"/", limits, self._complaint)
         except OSError as problem:
             words = f"({problem.errno}){os.strerror(problem.errno or 0)}: exec of '{r.filename}' failed"
-            self._complained(words, self.manner.exec_code)
+            self._complained(words, self.variant.exec_code)
             self.ended = True
 
     def _complaint(self, line: bytes) -> None:
-        words = text(line)
-        self.manner.complain(self.r, words)
-        if self.manner.module == "cgi":
+        words = to_text(line)
+        self.variant.complain(self.r, words)
+        if self.variant.module == "cgi":
             self.log.error(self.r, self.r.status, words)
 
     def _complained(self, words: str, code: str) -> None:
         if code:
-            self.r.log("error", words, code=code, module=self.manner.module)
+            self.r.log("error", words, code=code, module=self.variant.module)
         else:
-            self._complaint(raw(words))
+            self._complaint(to_bytes(words))
 
     # the request's body -----------------------------------------------------------------------
     async def feed(self, limit: int) -> None:
@@ -138,9 +138,9 @@ class Script:
         end = end + 1 if end >= 0 else len(self.held)
         line = bytes(self.held[:end])
         del self.held[:end]
-        return text(line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
+        return to_text(line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
 
-    async def head(self, reader: ScriptHead) -> Answer:
+    async def head(self, reader: ScriptHead) -> HookStatus:
         """Read the head of the answer; OK or the status to fail with."""
         try:
             while (line := await self.line()) is not None:
@@ -150,11 +150,11 @@ class Script:
         except ProgramTimeout:
             self._late()
             return reader.timed_out()
-        await self.quiet()
+        await self.drain_stderr()
         return reader.ended()
 
     def _late(self) -> None:
-        if self.manner.module == "cgi":
+        if self.variant.module == "cgi":
             self.r.log("warn", f"Timeout waiting for output from CGI script {self.r.filename}", code="AH01220", module="cgi")
 
     def at_once(self) -> bytes | None:
@@ -189,9 +189,9 @@ class Script:
                 self.held.clear()
         return first
 
-    async def quiet(self) -> None:
+    async def drain_stderr(self) -> None:
         """Wait until standard error is closed: of a program that has ended its output, where the module reads it, which mod_cgid does not."""
-        if self.program is not None and self.ended and self.manner.waits_for_errors:
+        if self.program is not None and self.ended and self.variant.waits_for_errors:
             await self.program.complaints(self.timeout)
 
     def stop(self) -> None:
@@ -199,7 +199,7 @@ class Script:
         if self._feeder is not None and not self._feeder.done():
             self._feeder.cancel()
         if self.program is not None:
-            self.program.stop(listen=not self.manner.waits_for_errors)
+            self.program.stop(listen=not self.variant.waits_for_errors)
             self.program = None
 
     # the answer as a stream -------------------------------------------------------------------
@@ -209,7 +209,7 @@ class Script:
     async def __anext__(self) -> bytes:
         try:
             if not self.held and not await self._more():
-                await self.quiet()
+                await self.drain_stderr()
                 self.stop()
                 raise StopAsyncIteration
         except ProgramTimeout:
@@ -233,7 +233,7 @@ class Script:
     async def _finish(self) -> None:
         try:
             await self.discard()
-            await self.quiet()
+            await self.drain_stderr()
         finally:
             self.stop()
 
@@ -243,41 +243,41 @@ def arguments(query: str | None) -> list[bytes]:
     if not query or "=" in query:
         return []
     words = query.split("+")[:MOST_ARGUMENTS]
-    return [raw("".join("\\" + c if c in _SHELL else c for c in unescape_loose(w))).partition(b"\0")[0] for w in words]
+    return [to_bytes("".join("\\" + c if c in _SHELL else c for c in unescape_loose(w))).partition(b"\0")[0] for w in words]
 
 
 def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
     """Why the script is not run: number of the reason, status, words (mod_cgi.c's order)."""
-    conf = r.conf(CoreFolder)
+    conf = r.conf(CoreDirConfig)
     if not conf.options.value & OPT_EXECCGI and r.notes.get("alias-forced-type", "").lower() != "cgi-script":
         return 0, 403, "Options ExecCGI is off in this directory"
     if included and (r.filename or "").rpartition("/")[2].startswith("nph-"):
         return 1, 403, "attempt to include NPH CGI script"
-    if r.info is None:
+    if r.finfo is None:
         return 2, 404, "script not found or unable to stat"
-    if S_ISDIR(r.info.st_mode):
+    if S_ISDIR(r.finfo.st_mode):
         return 3, 403, "attempt to invoke directory as script"
     if r.used_path_info == 0 and r.path_info:
         return 4, 404, "AcceptPathInfo off disallows user's path"
     return None
 
 
-def make_runner(manner: Manner, log: ScriptLog, timeout: float, body_limit: int) -> Any:
+def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float, body_limit: int) -> Any:
     """The handler for one merged configuration; *timeout* in seconds, *body_limit* in bytes (0: none)."""
-    async def run(r: Any) -> Answer:
+    async def run(r: Any) -> HookStatus:
         if r.handler not in HANDLERS:
             return DECLINED
-        old = r.plan.dialect.reasons_22
+        old = r.plan.dialect.wire_22
         refused = refusal(r, r.protocol == "INCLUDED")
         if refused is not None:
             number, status, words = refused
-            r.log("error", f"{words}: {r.filename}" if old else f"stderr from {r.filename}: {words}", code=manner.codes[number], module=manner.module)
+            r.log("error", f"{words}: {r.filename}" if old else f"stderr from {r.filename}: {words}", code=variant.codes[number], module=variant.module)
             log.error(r, status, words)
             return status
-        r.outside()
+        r.set_uncacheable()
         add_common_vars(r)
         await add_cgi_vars(r)
-        script = Script(r, manner, log, timeout)
+        script = Script(r, variant, log, timeout)
         script.start()
         try:
             return await _answer(script, body_limit)
@@ -288,7 +288,7 @@ def make_runner(manner: Manner, log: ScriptLog, timeout: float, body_limit: int)
     return run
 
 
-async def _answer(script: Script, body_limit: int) -> Answer:
+async def _answer(script: Script, body_limit: int) -> HookStatus:
     r = script.r
     try:
         await script.take_body(body_limit)
@@ -296,81 +296,81 @@ async def _answer(script: Script, body_limit: int) -> Answer:
         return _unreadable(script, problem)
     if (r.filename or "").rpartition("/")[2].startswith("nph-"):
         r.assbackwards = True
-        return await _give(script)
-    reader = ScriptHead(r, script.manner.module)
+        return await _respond(script)
+    reader = ScriptHead(r, script.variant.module)
     status = await script.head(reader)
     if status != OK:
         return await _failed(script, reader, status)
     location = r.headers_out.get("Location")
     if location is not None and r.status == 200:
         await script.discard()
-        await script.quiet()
+        await script.drain_stderr()
         script.stop()
         return await _send_to(r, location)
-    return await _give(script)
+    return await _respond(script)
 
 
-def _unreadable(script: Script, problem: BodyError) -> Answer:
+def _unreadable(script: Script, problem: BodyError) -> HookStatus:
     script.stop()
     r = script.r
     reason = problem.reason
-    level = level_of(reason, version22=r.plan.dialect.reasons_22)
+    level = level_of(reason, version22=r.plan.dialect.wire_22)
     if level:
         r.log(level, reason.text, code=reason.code, cause=reason.cause)
-    code, module = "AH01225" if script.manner.module == "cgi" else "AH01270", script.manner.module
-    answered = "(-3)Unknown error -3" if r.plan.dialect.reasons_22 else "(-102)Unknown error -102"  # APR's name of "there is an answer already"
+    code, module = "AH01225" if script.variant.module == "cgi" else "AH01270", script.variant.module
+    answered = "(-3)Unknown error -3" if r.plan.dialect.wire_22 else "(-102)Unknown error -102"  # APR's name of "there is an answer already"
     r.log("error", "Error reading request entity data", code=code, module=module, cause=reason.cause or answered)
     return problem.status
 
 
-async def _failed(script: Script, reader: ScriptHead, status: int) -> Answer:
+async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus:
     """The head could not be read, or says that the client has the answer already."""
     r = script.r
     rest = b""
     if status != 504:
         rest = await script.discard(MAX_LOGGED_OUTPUT if script.log.path and status != 304 else 0)
-        await script.quiet()
+        await script.drain_stderr()
     script.stop()
     if status == 304:
         r.status = 304
         return OK
-    script.log.failure(r, status, text(script.noted), reader.bad, text(rest))
+    script.log.failure(r, status, to_text(script.noted), reader.bad, to_text(rest))
     return status
 
 
-async def _send_to(r: Any, location: str) -> Answer:
+async def _send_to(r: Any, location: str) -> HookStatus:
     """Location without a status: a path of ours answers in the place of the script, everything else is a redirect for the client."""
     if not location.startswith("/"):
-        if not r.plan.dialect.reasons_22:
+        if not r.plan.dialect.wire_22:
             r.status_line = None
         return 302
     r.method, r.method_number = "GET", 0
     r.headers_in = r.headers_in.copy()
     r.headers_in.unset("Content-Length")
-    answer: Answer = await r.engine.internal_redirect(location, r)
+    answer: HookStatus = await r.engine.internal_redirect(location, r)
     return answer
 
 
-async def _give(script: Script) -> Answer:
+async def _respond(script: Script) -> HookStatus:
     """Hand the body on: whole where it is there already or a short part of another answer, as a stream otherwise."""
     r = script.r
-    whole = await script.short_rest() if r.main is not None else script.at_once()
-    if whole is None:
+    body = await script.short_rest() if r.main is not None else script.at_once()
+    if body is None:
         r.stream = script
         return OK
-    await script.quiet()
+    await script.drain_stderr()
     script.stop()
-    if whole:
-        r.write(whole)
+    if body:
+        r.write(body)
     return OK
 
 
 def body_limit_of(scope: Any) -> int:
     """LimitRequestBody in bytes, the dialect's default where it is not given; 0 for none."""
-    limit: int = scope.folder(CoreFolder).limit_body
+    limit: int = scope.folder(CoreDirConfig).limit_body
     return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
 
 def timeout_of(scope: Any, own: float) -> float:
     """The module's own limit in seconds, TimeOut where there is none."""
-    return own or scope.server(CoreServer).timeout
+    return own or scope.server(CoreServerConfig).timeout

@@ -19,22 +19,22 @@ CONFIRMED_NOTE = "remote-host-confirmed"
 
 def client_address(r: Request) -> str:
     """The address that access control looks at (useragent_ip)."""
-    return r.connection.user_ip or r.connection.client_ip
+    return r.connection.useragent_ip or r.connection.client_ip
 
 
 async def confirmed_name(r: Request) -> str | None:
     """The client's name if the name leads back to its address, else None; asked once per connection."""
     notes = r.connection.notes
-    r.outside()
+    r.set_uncacheable()
     name = notes.get(NAME_NOTE)
     if name is None:
-        name = notes[NAME_NOTE] = (await r.engine.runtime.name_of(client_address(r)) or "").lower()
+        name = notes[NAME_NOTE] = (await r.engine.runtime.reverse_lookup(client_address(r)) or "").lower()
     if not name:
         return None
     known = notes.get(CONFIRMED_NOTE)
     if known is None:
         own = numeric_address(client_address(r))
-        known = notes[CONFIRMED_NOTE] = "1" if own in map(numeric_address, await r.engine.runtime.addresses_of(name)) else ""
+        known = notes[CONFIRMED_NOTE] = "1" if own in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
     return name if known else None
 
 

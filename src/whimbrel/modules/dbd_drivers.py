@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from whimbrel.numbers import split
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 
 _CONNECT: Final = 5  # seconds that making a connection, or waiting for another's lock, may take
@@ -52,7 +52,7 @@ class Query:
         if count > len(self.values):
             raise DatabaseError(f"the statement wants {count} values", connected=True)
         # Bytes that are no UTF-8 can't be in a text value of the database.
-        return sql, [raw(value).decode("utf-8", "replace") for value in self.values[:count]]
+        return sql, [to_bytes(value).decode("utf-8", "replace") for value in self.values[:count]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,16 @@ def _result(cursor: Any, rows: Iterable[Any]) -> Result:
 def _shown(value: Any) -> str | None:
     if value is None:
         return None
-    return text(value) if isinstance(value, bytes) else text(str(value).encode("utf-8", "surrogateescape"))
+    return to_text(value) if isinstance(value, bytes) else to_text(str(value).encode("utf-8", "surrogateescape"))
 
 
 # SQLite -------------------------------------------------------------------------------------------
-def ask_sqlite(query: Query) -> Result:
+def query_sqlite(query: Query) -> Result:
     """The parameter is the file's path; a file that isn't there is an error, never made."""
     import sqlite3
 
     try:
-        place = f"file:{quote(raw(query.params))}?mode=rw"
+        place = f"file:{quote(to_bytes(query.params))}?mode=rw"
         connection = sqlite3.connect(place, uri=True, timeout=_CONNECT, isolation_level=None)
     except sqlite3.Error as problem:
         raise DatabaseError(str(problem), connected=False) from None
@@ -106,7 +106,7 @@ def ask_sqlite(query: Query) -> Result:
 
 
 # PostgreSQL ---------------------------------------------------------------------------------------
-def ask_pgsql(query: Query) -> Result:
+def query_pgsql(query: Query) -> Result:
     """The parameters are libpq's, ``host=... dbname=...`` or a URI."""
     import psycopg
 
@@ -136,7 +136,7 @@ def _as_sent(result: Any) -> Iterable[Any]:
 
 
 def _bytes(statement: str) -> Any:
-    return raw(statement)
+    return to_bytes(statement)
 
 
 class _CutOff:
@@ -172,11 +172,11 @@ def mysql_options(params: str) -> dict[str, Any]:
     for name, value in _PAIR.findall(params):
         option = _NAMES.get(name.lower())
         if option is not None and value:
-            found[option] = int(value) if option == "port" else raw(value).decode("utf-8", "replace")
+            found[option] = int(value) if option == "port" else to_bytes(value).decode("utf-8", "replace")
     return found
 
 
-def ask_mysql(query: Query) -> Result:
+def query_mysql(query: Query) -> Result:
     """The parameters are apr_dbd_mysql's, see `mysql_options`."""
     import pymysql
 
@@ -190,7 +190,7 @@ def ask_mysql(query: Query) -> Result:
             for line in query.first:
                 cursor.execute(line)
             sql, values = query.prepared("%s")
-            cursor.execute(raw(sql).decode("utf-8", "replace"), values)
+            cursor.execute(to_bytes(sql).decode("utf-8", "replace"), values)
             return _result(cursor, cursor.fetchall() if cursor.description else ())
     except (pymysql.Error, OSError, ValueError, TypeError) as problem:
         raise DatabaseError(_one_line(problem), connected=True) from None
@@ -204,9 +204,9 @@ _FOUND_ROWS: Final = 2  # an UPDATE counts the rows that it found, as apr_dbd_my
 
 def _one_line(problem: Exception) -> str:
     words = str(problem.args[-1] if problem.args else problem)  # PyMySQL puts a number before the words
-    return text(" ".join(split(words)).encode("utf-8", "replace"))
+    return to_text(" ".join(split(words)).encode("utf-8", "replace"))
 
 
-DRIVERS: Final[dict[str, Callable[[Query], Result]]] = {"sqlite3": ask_sqlite, "pgsql": ask_pgsql, "mysql": ask_mysql}
+DRIVERS: Final[dict[str, Callable[[Query], Result]]] = {"sqlite3": query_sqlite, "pgsql": query_pgsql, "mysql": query_mysql}
 # What they import, and behind the scenes of a connection over a network.
 LIBRARIES: Final = {"sqlite3": ("sqlite3",), "pgsql": ("psycopg", "encodings.idna"), "mysql": ("pymysql", "encodings.idna")}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.modules import berkeley, gdbm, sdbm
 from whimbrel.modules.auth_files import Unreadable, Verifier
-from whimbrel.octets import raw, text
-from whimbrel.request.files import Mark, is_settled_file, mark
+from whimbrel.octets import to_bytes, to_text
+from whimbrel.request.files import StatSignature, is_settled_file, stat_signature
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -44,7 +44,7 @@ class DbmFile:
 
     def __init__(self, path: str, kind: str) -> None:
         self.path, self.kind = path, kind
-        self._marks: tuple[Mark, ...] | None = None
+        self._marks: tuple[StatSignature, ...] | None = None
         self._content: dict[str, str] = {}
         self.verifier = Verifier()
         low = kind.lower()
@@ -53,16 +53,16 @@ class DbmFile:
     def content(self, r: Request) -> dict[str, str]:
         """Keys and values (C strings: up to the first NUL) as of now; raises DbmUnreadable."""
         suffixes = {"sdbm": (".dir", ".pag"), "ndbm": (".db",)}.get(self._driver, ("",))
-        seen: list[Mark] = []
+        seen: list[StatSignature] = []
         is_lasting = True
         for suffix in suffixes:
-            info = r.files.stat(self.path + suffix)
+            info = r.deps.stat(self.path + suffix)
             if info is None:
-                raise self._failure(r.files.errno or 2)
-            seen.append(mark(info))
+                raise self._failure(r.deps.errno or 2)
+            seen.append(stat_signature(info))
             is_lasting = is_lasting and is_settled_file(info)
         if self._marks != tuple(seen):
-            self._content = {text(key): text(value.partition(b"\0")[0]) for key, value in self._read()}
+            self._content = {to_text(key): to_text(value.partition(b"\0")[0]) for key, value in self._read()}
             self._marks, self.verifier = tuple(seen) if is_lasting else None, Verifier()
         return self._content
 
@@ -80,7 +80,7 @@ class DbmFile:
         if reader is None:
             return self._by_library()
         try:
-            with open(raw(self.path) + (b".pag" if self._driver == "sdbm" else b""), "rb") as file:
+            with open(to_bytes(self.path) + (b".pag" if self._driver == "sdbm" else b""), "rb") as file:
                 return list(reader(file.read()))
         except OSError as problem:
             raise self._failure(problem.errno or 2) from None
@@ -93,7 +93,7 @@ class DbmFile:
         except (ImportError, ValueError):
             raise DbmUnreadable(*_NO_DRIVER) from None
         try:
-            with library.open(raw(self.path), "r") as file:
+            with library.open(to_bytes(self.path), "r") as file:
                 return [(key, file[key]) for key in file.keys()]
         except OSError as problem:
             raise self._failure(problem.errno or 22) from None

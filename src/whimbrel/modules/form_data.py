@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.numbers import strip
-from whimbrel.octets import text
+from whimbrel.octets import to_text
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -34,7 +34,7 @@ async def read_form(r: Request, limit: int) -> dict[str, str]:
             raise FormTooLarge
     found: dict[str, str] = {}
     left = limit
-    for pair in text(bytes(data)).split("&"):
+    for pair in to_text(bytes(data)).split("&"):
         name, equals, value = pair.partition("=")
         name, value = _decoded(name), _decoded(value)
         left -= len(name) + len(value)

@@ -104,12 +104,12 @@ def parse_rule(line: str, complain: Callable[[str, str], None]) -> Rule:
 
 def _compare(rule: Rule, rest: str, complain: Callable[[str, str], None]) -> None:
     """Type, mask, relation, value and text."""
-    whole = rest
+    value = rest
     if rest.startswith("u"):
         rule.unsigned, rest = True, rest[1:]
     rule.kind = next((kind for kind in _KINDS if rest.startswith(kind)), "")
     if not rule.kind:
-        complain("AH01524", f"mod_mime_magic: type {whole if not rule.unsigned else rest} invalid")
+        complain("AH01524", f"mod_mime_magic: type {value if not rule.unsigned else rest} invalid")
         return
     rest = rest[len(rule.kind):]
     if rest.startswith("&"):

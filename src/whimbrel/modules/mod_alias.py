@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.execute import root_relative
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.patterns import Substitution, compiled, is_url
-from whimbrel.modules.setters import Not, check_context, set_flag
+from whimbrel.modules.setters import Forbidden, check_context, set_flag
 from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import prepended, setting
-from whimbrel.request.expressions import Template, read_string
+from whimbrel.request.expressions import StringExpression, read_string
 
 if TYPE_CHECKING:
     from whimbrel.regex import Regex
@@ -46,7 +46,7 @@ class Mapping:
 
 
 @dataclass(slots=True)
-class AliasServer:
+class AliasServerConfig:
     """Per-server settings; a virtual host's own lines come before the main server's."""
 
     aliases: list[Mapping] = setting(make=list, merge=prepended)
@@ -54,15 +54,15 @@ class AliasServer:
 
 
 @dataclass(slots=True)
-class AliasFolder:
+class AliasDirConfig:
     """Per-directory settings.
 
     *alias* is (file path, URL path of the section, handler), *redirect* (status, URL or None): the forms without URL path.
     """
 
     redirects: list[Mapping] = setting(make=list, merge=prepended)
-    alias: tuple[Template, str, str | None] | None = setting(None)
-    redirect: tuple[int, Template | None] | None = setting(None)
+    alias: tuple[StringExpression, str, str | None] | None = setting(None)
+    redirect: tuple[int, StringExpression | None] | None = setting(None)
     relative: bool = setting(False)
     preserve: bool = setting(False)
 
@@ -81,16 +81,16 @@ def _absolute(cmd: Command, path: str) -> str:
 
 
 def _alias_setter(handler: str | None) -> Any:
-    def alias(cmd: Command, conf: AliasFolder, args: list[str]) -> None:
+    def alias(cmd: Command, conf: AliasDirConfig, args: list[str]) -> None:
         if len(args) == 1 and not cmd.path:
             raise ConfigError("Alias must have two arguments when used globally")
         if len(args) == 1:
-            check_context(cmd, Not.DIRECTORY | Not.FILES)
-            cmd.folder(AliasFolder).alias = (read_string(cmd, args[0], f"Cannot parse alias expression '{args[0]}'"), cmd.path, handler)
+            check_context(cmd, Forbidden.DIRECTORY | Forbidden.FILES)
+            cmd.dir_config(AliasDirConfig).alias = (read_string(cmd, args[0], f"Cannot parse alias expression '{args[0]}'"), cmd.path, handler)
             return
         if not cmd.dialect.contexts_22:
-            check_context(cmd, Not.DIR_CONTEXT)
-        server = cmd.server(AliasServer)
+            check_context(cmd, Forbidden.DIR_CONTEXT)
+        server = cmd.server(AliasServerConfig)
         fake, real = args[0], _absolute(cmd, args[1])
         _warn_of_overlap(cmd, server, fake)
         server.aliases = _added(server.aliases, Mapping(fake, real, handler=handler, name=cmd.name))
@@ -98,7 +98,7 @@ def _alias_setter(handler: str | None) -> Any:
     return alias
 
 
-def _warn_of_overlap(cmd: Command, server: AliasServer, fake: str) -> None:
+def _warn_of_overlap(cmd: Command, server: AliasServerConfig, fake: str) -> None:
     for earlier in server.aliases if isinstance(server.aliases, list) else []:
         hit = earlier.regex.search(fake) is not None if earlier.regex else alias_length(fake, earlier.fake) > 0
         if hit:
@@ -108,7 +108,7 @@ def _warn_of_overlap(cmd: Command, server: AliasServer, fake: str) -> None:
 
 
 def _match_setter(handler: str | None) -> Any:
-    def match(cmd: Command, server: AliasServer, args: list[str]) -> None:
+    def match(cmd: Command, server: AliasServerConfig, args: list[str]) -> None:
         regex = compiled(cmd, args[0], REGEX_REASON)
         target = Substitution(_absolute(cmd, args[1]), ampersand=cmd.dialect.ampersand_is_match)
         server.aliases = _added(server.aliases, Mapping(args[0], args[1], regex, target, handler=handler, name=cmd.name))
@@ -138,19 +138,19 @@ def _redirect_setter(default: int) -> Any:
             rest = args[1:]
         moves = 300 <= status < 400
         if (not rest or (moves and len(rest) == 1)) and (cmd.path or not moves) and cmd.dialect.sections_give_paths:
-            _redirect_here(cmd, status, rest)
+            _redirect_section(cmd, status, rest)
             return
         _add_redirect(cmd, status, rest[0] if rest else "", rest[1] if len(rest) > 1 else None, cmd.name.lower() == "redirectmatch")
 
     return redirect
 
 
-def _redirect_here(cmd: Command, status: int, rest: list[str]) -> None:
+def _redirect_section(cmd: Command, status: int, rest: list[str]) -> None:
     """The form without URL path: everything in this section is redirected."""
     if not rest and 300 <= status < 400:
         raise ConfigError("URL to redirect to is missing")
     url = read_string(cmd, rest[0], f"Cannot parse redirect expression '{rest[0]}'") if rest else None
-    cmd.folder(AliasFolder).redirect = (status, url)
+    cmd.dir_config(AliasDirConfig).redirect = (status, url)
 
 
 def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_regex: bool) -> None:
@@ -163,7 +163,7 @@ def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_rege
     elif url is not None:
         raise ConfigError("Redirect URL not valid for this status")
     target = Substitution(url or "", ampersand=cmd.dialect.ampersand_is_match) if by_regex else None
-    record: Any = cmd.folder(AliasFolder) if cmd.path else cmd.server(AliasServer)
+    record: Any = cmd.dir_config(AliasDirConfig) if cmd.path else cmd.server(AliasServerConfig)
     record.redirects = _added(record.redirects, Mapping(fake, url, regex, target, status=status, name=cmd.name))
 
 
@@ -216,7 +216,7 @@ def _escaped_url(url: str) -> str:
     return escape_uri(url[:at]) + url[at:]
 
 
-def send_away(r: Any, status: int, url: str, relative: bool) -> Answer:
+def send_away(r: Any, status: int, url: str, relative: bool) -> HookStatus:
     """Answer with *status*; for redirects with the absolute form of *url*, the request's own query added where it has none."""
     if not 300 <= status < 400:
         return status
@@ -232,7 +232,7 @@ def send_away(r: Any, status: int, url: str, relative: bool) -> Answer:
 
 
 # Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
-def _send_all(r: Any, redirect: tuple[int, Template | None], relative: bool) -> Answer:
+def _send_all(r: Any, redirect: tuple[int, StringExpression | None], relative: bool) -> HookStatus:
     """The form without URL path; its URL is escaped once it is evaluated."""
     status, template = redirect
     if template is None:
@@ -244,8 +244,8 @@ def _send_all(r: Any, redirect: tuple[int, Template | None], relative: bool) -> 
         return 500
 
 
-def _make_redirects(conf: AliasFolder, redirects: list[Mapping]) -> Any:
-    def go(r: Any) -> Answer:
+def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Any:
+    def go(r: Any) -> HookStatus:
         if conf.redirect is not None:
             return _send_all(r, conf.redirect, conf.relative)
         found = first_match(redirects, r.uri, True) if redirects else None
@@ -254,17 +254,17 @@ def _make_redirects(conf: AliasFolder, redirects: list[Mapping]) -> Any:
     return go
 
 
-def make_translate(scope: Scope) -> Made | None:
+def make_translate(scope: Scope) -> CompiledHook | None:
     """Server-level redirects, then the section's own alias, then the server's aliases."""
-    server, conf = scope.server(AliasServer), scope.folder(AliasFolder)
+    server, conf = scope.server_config(AliasServerConfig), scope.dir_config(AliasDirConfig)
     if not (server.aliases or server.redirects or conf.alias or conf.redirect):
         return None
     away = _make_redirects(conf, server.redirects)
 
-    def translate(r: Any) -> Answer:
+    def translate(r: Any) -> HookStatus:
         if r.uri and not r.uri.startswith("/"):
             return DECLINED
-        status: Answer = away(r)
+        status: HookStatus = away(r)
         if status != DECLINED:
             return status
         if conf.alias is not None:
@@ -272,10 +272,10 @@ def make_translate(scope: Scope) -> Made | None:
         found = first_match(server.aliases, r.uri, False)
         return DECLINED if found is None else _map(r, found[1], found[0].handler, _context(found[0]))
 
-    return Made(translate)
+    return CompiledHook(translate)
 
 
-def _map_all(r: Any, alias: tuple[Template, str, str | None], preserve: bool) -> Answer:
+def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: bool) -> HookStatus:
     """The one-argument form: one file for all, or under AliasPreservePath (*preserve*) what follows the section's path.
 
     The file is taken from the server root, which is also what stands for an expression that can't be evaluated.
@@ -296,7 +296,7 @@ def _context(one: Mapping) -> tuple[str, str] | None:
     return (one.fake, one.real or "") if one.regex is None else None
 
 
-def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> Answer:
+def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> HookStatus:
     """The request stands for the file *path*."""
     r.filename, r.context = path, context
     if handler is not None:
@@ -304,40 +304,40 @@ def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None
     return OK
 
 
-def make_fixup(scope: Scope) -> Made | None:
+def make_fixup(scope: Scope) -> CompiledHook | None:
     """Redirects of sections and .htaccess files."""
-    conf = scope.folder(AliasFolder)
+    conf = scope.dir_config(AliasDirConfig)
     if not conf.redirects and conf.redirect is None:
         return None
-    return Made(_make_redirects(conf, conf.redirects))
+    return CompiledHook(_make_redirects(conf, conf.redirects))
 
 
-ANYWHERE = Where.OR_FILEINFO
+ANYWHERE = Context.OR_FILEINFO
 BY_REGEX = "an optional status, then a regular expression and destination URL"
 BY_PATH = "an optional status, then document to be redirected and destination URL"
 PLAIN = "a document to be redirected, then the destination URL"
 CGI = "cgi-script"
-LOCATIONS = Where.RSRC_CONF | Where.ACCESS_CONF
+LOCATIONS = Context.RSRC_CONF | Context.ACCESS_CONF
 
 MODULE = Module(
     name="alias_module",
     source="mod_alias.c",
-    folder_settings=AliasFolder,
-    server_settings=AliasServer,
+    dir_config=AliasDirConfig,
+    server_config=AliasServerConfig,
     directives=(
         Directive(name="Alias", args=Args.TAKE12, where=LOCATIONS, apply=_alias_setter(None), versions=Versions.V24,
                   help="a fakename and a realname, or a realname in a Location"),
         Directive(name="ScriptAlias", args=Args.TAKE12, where=LOCATIONS, apply=_alias_setter(CGI), versions=Versions.V24,
                   help="a fakename and a realname, or a realname in a Location"),
-        Directive(name="Alias", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_alias_setter(None), versions=Versions.V22,
+        Directive(name="Alias", args=Args.TAKE2, where=Context.RSRC_CONF, apply=_alias_setter(None), versions=Versions.V22,
                   help="a fakename and a realname"),
-        Directive(name="ScriptAlias", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_alias_setter(CGI), versions=Versions.V22,
+        Directive(name="ScriptAlias", args=Args.TAKE2, where=Context.RSRC_CONF, apply=_alias_setter(CGI), versions=Versions.V22,
                   help="a fakename and a realname"),
         Directive(name="Redirect", args=Args.TAKE123, where=ANYWHERE, apply=_redirect_setter(302), versions=Versions.V24, help=BY_PATH),
         Directive(name="Redirect", args=Args.TAKE23, where=ANYWHERE, apply=_redirect_setter(302), versions=Versions.V22, help=BY_PATH),
-        Directive(name="AliasMatch", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_match_setter(None), record=Record.SERVER,
+        Directive(name="AliasMatch", args=Args.TAKE2, where=Context.RSRC_CONF, apply=_match_setter(None), record=ConfigScope.SERVER,
                   help="a regular expression and a filename"),
-        Directive(name="ScriptAliasMatch", args=Args.TAKE2, where=Where.RSRC_CONF, apply=_match_setter(CGI), record=Record.SERVER,
+        Directive(name="ScriptAliasMatch", args=Args.TAKE2, where=Context.RSRC_CONF, apply=_match_setter(CGI), record=ConfigScope.SERVER,
                   help="a regular expression and a filename"),
         Directive(name="RedirectMatch", args=Args.TAKE23, where=ANYWHERE, apply=_redirect_setter(302), help=BY_REGEX),
         Directive(name="RedirectTemp", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(302), help=PLAIN),

@@ -9,23 +9,23 @@ from typing import Any
 
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.records import dataclass
 from whimbrel.registry.methods import INVALID
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, HookStatus
 from whimbrel.registry.settings import setting
 
 
 @dataclass(slots=True)
-class AllowMethodsFolder:
+class AllowMethodsDirConfig:
     """A mask of methods; 0: all."""
 
     allowed: int = setting(0)
 
 
-def set_methods(cmd: Command, conf: AllowMethodsFolder, words: list[str]) -> None:
+def set_methods(cmd: Command, conf: AllowMethodsDirConfig, words: list[str]) -> None:
     """Methods, or the single word reset."""
     if not words or not words[0]:
         raise ConfigError("AllowMethods: No method or 'reset' keyword given")
@@ -40,27 +40,27 @@ def set_methods(cmd: Command, conf: AllowMethodsFolder, words: list[str]) -> Non
     conf.allowed = mask
 
 
-def make_check(scope: Scope) -> Made | None:
+def make_check(scope: Scope) -> CompiledHook | None:
     """405 for any other method."""
-    allowed = scope.folder(AllowMethodsFolder).allowed
+    allowed = scope.dir_config(AllowMethodsDirConfig).allowed
     if not allowed:
         return None
 
-    def check(r: Any) -> Answer:
+    def check(r: Any) -> HookStatus:
         if allowed & 1 << r.method_number:
             return DECLINED
         where = f"uri {r.uri}" if r.filename is None else r.filename
         r.log("error", f"client method denied by server configuration: '{r.method}' to {where}", code="AH01623", module="allowmethods")
         return 405
 
-    return Made(check)
+    return CompiledHook(check)
 
 
 MODULE = Module(
     name="allowmethods_module",
     source="mod_allowmethods.c",
-    folder_settings=AllowMethodsFolder,
-    directives=(Directive(name="AllowMethods", args=Args.TAKE_ARGV, where=Where.ACCESS_CONF, apply=set_methods, help="only allow specific methods"),),
+    dir_config=AllowMethodsDirConfig,
+    directives=(Directive(name="AllowMethods", args=Args.TAKE_ARGV, where=Context.ACCESS_CONF, apply=set_methods, help="only allow specific methods"),),
     hooks=(Hook(ACCESS_CHECKER, make_check, Order.REALLY_FIRST),),
     versions=Versions.V24,
 )

@@ -9,9 +9,9 @@ import os
 from typing import Any
 
 from whimbrel.modules.script_head import SHOWN, ScriptHead
-from whimbrel.octets import raw, text
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
+from whimbrel.octets import to_bytes, to_text
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 
 HANDLERS = ("send-as-is", "httpd/send-as-is")
 _GET = 0
@@ -22,10 +22,10 @@ def read_head(r: Any, data: bytes) -> bytes:
     head, at = ScriptHead(r, "asis"), 0
     while at < len(data):
         end = data.find(b"\n", at) + 1 or len(data)
-        line = text(data[at:end].removesuffix(b"\n").removesuffix(b"\r"))
+        line = to_text(data[at:end].removesuffix(b"\n").removesuffix(b"\r"))
         at = end
         if line and ":" not in line:
-            head.malformed(line[:SHOWN] if r.plan.dialect.reasons_22 else "")  # 2.4 has read on when it comes to say so
+            head.malformed(line[:SHOWN] if r.plan.dialect.wire_22 else "")  # 2.4 has read on when it comes to say so
             return b""
         if head.line(line) is not None:
             return data[at:]
@@ -33,19 +33,19 @@ def read_head(r: Any, data: bytes) -> bytes:
     return b""
 
 
-def make_handler(_scope: Scope) -> Made:
+def make_handler(_scope: Scope) -> CompiledHook:
     """Sends the file for the handler send-as-is."""
-    async def handler(r: Any) -> Answer:
+    async def handler(r: Any) -> HookStatus:
         if r.handler not in HANDLERS:
             return DECLINED
         r.allowed |= 1 << _GET
         if r.method_number != _GET:
             return DECLINED
-        if r.info is None:
+        if r.finfo is None:
             r.log("error", f"File does not exist: {r.filename}", code="AH01233", module="asis")
             return 404
         try:
-            with open(raw(r.filename), "rb") as file:
+            with open(to_bytes(r.filename), "rb") as file:
                 data = file.read()
         except OSError as problem:
             cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
@@ -55,13 +55,13 @@ def make_handler(_scope: Scope) -> Made:
         location = r.headers_out.get("Location")
         if location is not None and location.startswith("/") and (r.status == 200 or 300 <= r.status < 400):
             r.status = 200
-            answer: Answer = await r.engine.internal_redirect(location, r)
+            answer: HookStatus = await r.engine.internal_redirect(location, r)
             return answer
         if not r.header_only:
             r.write(rest)
         return OK
 
-    return Made(handler, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
+    return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
 
 
 MODULE = Module(name="asis_module", source="mod_asis.c", hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),))

@@ -9,17 +9,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    Authn,
+    BoundAuthn,
     AuthnProvider,
     auth_name,
     auth_type,
@@ -27,23 +27,23 @@ from whimbrel.modules.auth_api import (
 )
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.setters import set_flag
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
-from whimbrel.request.expressions import Template, plain, read_string
+from whimbrel.request.expressions import StringExpression, literal, read_string
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
 _MODULE = "auth_basic"
-_BASE64 = pattern(r"[A-Za-z0-9+/]*")
-FakeUser = tuple[Template, Template]
+_BASE64 = compile(r"[A-Za-z0-9+/]*")
+FakeUser = tuple[StringExpression, StringExpression]
 
 
 @dataclass(slots=True)
-class AuthBasicSettings:
+class AuthBasicDirConfig:
     """Per-directory settings; *fake* is user and password of AuthBasicFake, *digest* says that providers are asked for MD5(user:realm:password)."""
 
     providers: list[AuthnProvider] = setting(make=list)
@@ -52,24 +52,24 @@ class AuthBasicSettings:
     digest: bool = setting(False)
 
 
-def add_provider(cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+def add_provider(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
     known = [] if record.providers is UNSET else record.providers
     record.providers = [*known, find_provider(cmd, words[0])]
 
 
-def set_fake(cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+def set_fake(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
     """AuthBasicFake: off, or expressions for user and password."""
     if words[0].lower() == "off":
         record.fake = None
         return
     user = read_string(cmd, words[0], f"Could not parse fake username expression '{words[0]}'")
     if len(words) == 1:
-        record.fake = (user, plain("password"))
+        record.fake = (user, literal("password"))
         return
     record.fake = (user, read_string(cmd, words[1], f"Could not parse fake password expression associated to user '{words[0]}'"))
 
 
-def set_digest(_cmd: Command, record: AuthBasicSettings, words: list[str]) -> None:
+def set_digest(_cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
     """AuthBasicUseDigestAlgorithm."""
     word = words[0].lower()
     if word not in ("off", "md5"):
@@ -86,7 +86,7 @@ def decode_base64(value: str) -> str:
     digits = found[0] if found else ""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
-    return text(a2b_base64(digits + "=" * (-len(digits) % 4)))
+    return to_text(a2b_base64(digits + "=" * (-len(digits) % 4)))
 
 
 def credentials(r: Request) -> tuple[str, str] | None:
@@ -113,16 +113,16 @@ def is_basic(kind: str | None) -> bool:
     return kind is not None and kind.lower() == "basic"
 
 
-def make_authenticate(scope: Scope) -> Made:
+def make_authenticate(scope: Scope) -> CompiledHook:
     """Find out who the client is and whether the password is right."""
-    settings = scope.folder(AuthBasicSettings)
+    settings = scope.dir_config(AuthBasicDirConfig)
     kind, realm_of = auth_type(scope), auth_name(scope)
     checks = [ready_authn(scope, provider) for provider in _providers(scope, settings)]
     reads = Reads.HEAD
     for check in checks:
         reads |= check.reads
 
-    async def authenticate(r: Request) -> Answer:
+    async def authenticate(r: Request) -> HookStatus:
         found = kind(r)
         if found is None or found.lower() != "basic":
             return DECLINED
@@ -136,23 +136,23 @@ def make_authenticate(scope: Scope) -> Made:
             challenge(r, realm)
             return 401
         r.user, password = given
-        result = await _ask(r, checks, settings.digest, realm, password)
+        result = await _check_password(r, checks, settings.digest, realm, password)
         if result == AUTH_GRANTED:
             return OK
         if not settings.authoritative and result != AUTH_DENIED:
             return DECLINED
         return _refused(r, result, realm)
 
-    return Made(authenticate, reads, waits=True)
+    return CompiledHook(authenticate, reads, is_async=True)
 
 
-def _providers(scope: Scope, settings: AuthBasicSettings) -> list[AuthnProvider]:
+def _providers(scope: Scope, settings: AuthBasicDirConfig) -> list[AuthnProvider]:
     """Those of AuthBasicProvider, by default that of mod_authn_file."""
     default = scope.provider("authn", "file")
     return settings.providers or ([default] if default is not None else [])
 
 
-async def _ask(r: Request, checks: list[Authn], digest: bool, realm: str, password: str) -> int:
+async def _check_password(r: Request, checks: list[BoundAuthn], digest: bool, realm: str, password: str) -> int:
     """The authn_status of the first provider that knows the user."""
     if not checks:
         r.log("error", "No Authn provider configured", code="AH01616", module=_MODULE)
@@ -166,7 +166,7 @@ async def _ask(r: Request, checks: list[Authn], digest: bool, realm: str, passwo
     return result
 
 
-async def _by_realm(r: Request, check: Authn, user: str, realm: str, password: str) -> int:
+async def _by_realm(r: Request, check: BoundAuthn, user: str, realm: str, password: str) -> int:
     """AuthBasicUseDigestAlgorithm: the provider's hash against MD5(user:realm:password)."""
     if check.realm_hash is None:
         return AUTH_GENERAL_ERROR
@@ -175,10 +175,10 @@ async def _by_realm(r: Request, check: Authn, user: str, realm: str, password: s
         return result
     from hashlib import md5
 
-    return AUTH_GRANTED if md5(raw(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
+    return AUTH_GRANTED if md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
 
 
-def _refused(r: Request, result: int, realm: str) -> Answer:
+def _refused(r: Request, result: int, realm: str) -> HookStatus:
     if result == AUTH_DENIED:
         r.log("error", f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch', code="AH01617", module=_MODULE)
     elif result == AUTH_USER_NOT_FOUND:
@@ -189,29 +189,29 @@ def _refused(r: Request, result: int, realm: str) -> Answer:
     return 401
 
 
-def make_note(scope: Scope) -> Made:
+def make_note(scope: Scope) -> CompiledHook:
     """The challenge of a 401 that some other module gave."""
     kind, realm_of = auth_type(scope), auth_name(scope)
 
-    def note(r: Request) -> Answer:
+    def note(r: Request) -> HookStatus:
         if not is_basic(kind(r)):
             return DECLINED
         challenge(r, realm_of(r))
         return OK
 
-    return Made(note)
+    return CompiledHook(note)
 
 
-def make_fake(scope: Scope) -> Made | None:
+def make_fake(scope: Scope) -> CompiledHook | None:
     """AuthBasicFake: an Authorization field for whatever lies behind this server."""
-    fake = scope.folder(AuthBasicSettings).fake
+    fake = scope.dir_config(AuthBasicDirConfig).fake
     if fake is None or scope.dialect.access_in_core:
         return None
     from base64 import b64encode
 
     user, password = fake
 
-    def set_header(r: Request) -> Answer:
+    def set_header(r: Request) -> HookStatus:
         values = []
         for template, what, failed, empty in ((user, "user", "AH02455", "AH02458"), (password, "password", "AH02456", "AH02459")):
             try:
@@ -226,21 +226,21 @@ def make_fake(scope: Scope) -> Made | None:
                 r.headers_in.unset("Authorization")
                 return DECLINED
             values.append(value)
-        made = "Basic " + text(b64encode(raw(":".join(values))))
-        r.headers_in.set("Authorization", made)
-        r.log("info", f'AuthBasicFake: "Authorization: {made}"', code="AH02457", module=_MODULE)
+        credentials = "Basic " + to_text(b64encode(to_bytes(":".join(values))))
+        r.headers_in.set("Authorization", credentials)
+        r.log("info", f'AuthBasicFake: "Authorization: {credentials}"', code="AH02457", module=_MODULE)
         return OK
 
-    return Made(set_header)
+    return CompiledHook(set_header)
 
 
-def _row(name: str, args: Args, apply: Callable[[Command, AuthBasicSettings, list[str]], None], help: str,
-         versions: Versions = Versions.BOTH) -> Directive[AuthBasicSettings]:
-    return Directive(name=name, args=args, where=Where.OR_AUTHCFG, apply=apply, help=help, versions=versions)
+def _row(name: str, args: Args, apply: Callable[[Command, AuthBasicDirConfig, list[str]], None], help: str,
+         versions: Versions = Versions.BOTH) -> Directive[AuthBasicDirConfig]:
+    return Directive(name=name, args=args, where=Context.OR_AUTHCFG, apply=apply, help=help, versions=versions)
 
 
 MODULE = Module(
-    name="auth_basic_module", source="mod_auth_basic.c", folder_settings=AuthBasicSettings,
+    name="auth_basic_module", source="mod_auth_basic.c", dir_config=AuthBasicDirConfig,
     directives=(
         _row("AuthBasicProvider", Args.ITERATE, add_provider, "specify the auth providers for a directory or location"),
         _row("AuthBasicAuthoritative", Args.FLAG, set_flag("authoritative"),

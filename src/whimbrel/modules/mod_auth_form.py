@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import escape_uri
@@ -24,8 +24,8 @@ from whimbrel.modules.auth_api import (
     AUTH_GENERAL_ERROR,
     AUTH_GRANTED,
     AUTH_USER_NOT_FOUND,
-    Authn,
-    AuthnCoreSettings,
+    BoundAuthn,
+    AuthnCoreDirConfig,
     AuthnProvider,
     auth_name,
     auth_type,
@@ -34,12 +34,12 @@ from whimbrel.modules.form_data import FormTooLarge, read_form
 from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.mod_request import ready_body
 from whimbrel.modules.setters import set_flag, set_text
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
-from whimbrel.request.expressions import Template, read_string
+from whimbrel.request.expressions import StringExpression, read_string
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -51,7 +51,7 @@ _REDIRECT: Final = "form-redirect-handler"
 
 
 @dataclass(slots=True)
-class AuthFormSettings:
+class AuthFormDirConfig:
     """Per-directory settings: names of the form's fields, its greatest *size* in bytes, and where to go from here."""
 
     providers: list[AuthnProvider] = setting(make=list)
@@ -66,9 +66,9 @@ class AuthFormSettings:
     size: int = setting(8192)
     fake: bool = setting(False)
     may_store: bool = setting(False)
-    required: Template | None = setting(None)
-    success: Template | None = setting(None)
-    logout: Template | None = setting(None)
+    required: StringExpression | None = setting(None)
+    success: StringExpression | None = setting(None)
+    logout: StringExpression | None = setting(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,15 @@ class Login:
     body: str | None = None
 
 
-class Gate:
+class FormAuthenticator:
     """Everything that one merged configuration says about logins."""
 
     def __init__(self, scope: Scope) -> None:
-        self.conf = scope.folder(AuthFormSettings)
+        self.conf = scope.dir_config(AuthFormDirConfig)
         self.kind, self.realm_of = auth_type(scope), auth_name(scope)
         default = scope.provider("authn", "file")
         chosen = self.conf.providers or ([default] if default is not None else [])
-        self.checks: list[Authn] = [provider.make(scope) for provider in chosen]
+        self.checks: list[BoundAuthn] = [provider.make(scope) for provider in chosen]
         self.loads = scope.provider("session", "load") is not None
 
     # who it is ------------------------------------------------------------------------------------
@@ -137,13 +137,13 @@ class Gate:
     # whether it is right --------------------------------------------------------------------------
     def of_site(self, login: Login) -> bool:
         """Whether the session proves a login under the site's passphrase."""
-        return bool(self.conf.site) and login.site is not None and hmac.compare_digest(raw(login.site), raw(self.proof(login.user)))
+        return bool(self.conf.site) and login.site is not None and hmac.compare_digest(to_bytes(login.site), to_bytes(self.proof(login.user)))
 
     def proof(self, user: str) -> str:
         """What a session holds after a login under AuthFormSitePassphrase."""
-        return hashlib.md5(raw(f"{user}:{self.conf.site}"), usedforsecurity=False).hexdigest()
+        return hashlib.md5(to_bytes(f"{user}:{self.conf.site}"), usedforsecurity=False).hexdigest()
 
-    async def checked(self, r: Request, login: Login) -> Answer:
+    async def checked(self, r: Request, login: Login) -> HookStatus:
         """OK where the providers know user and password, else the answer to refuse with."""
         result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
         if not self.checks:
@@ -177,10 +177,10 @@ class Gate:
     def fake_basic(self, r: Request, login: Login) -> None:
         """AuthFormFakeBasicAuth: an Authorization field for whatever lies behind this server."""
         if self.conf.fake:
-            r.headers_in.set("Authorization", "Basic " + text(base64.b64encode(raw(f"{login.user}:{login.password}"))))
+            r.headers_in.set("Authorization", "Basic " + to_text(base64.b64encode(to_bytes(f"{login.user}:{login.password}"))))
 
 
-def _led(r: Request, target: Template | None, status: int = 302) -> Answer | None:
+def _led(r: Request, target: StringExpression | None, status: int = 302) -> HookStatus | None:
     """Send the client to *target*; None without one, 500 (logged) where it can't be evaluated."""
     if target is None:
         return None
@@ -193,66 +193,66 @@ def _led(r: Request, target: Template | None, status: int = 302) -> Answer | Non
 
 
 # hooks --------------------------------------------------------------------------------------------
-def make_authenticate(scope: Scope) -> Made | None:
+def make_authenticate(scope: Scope) -> CompiledHook | None:
     """Let in who has logged in, or logs in."""
-    written = scope.folder(AuthnCoreSettings).auth_type
+    written = scope.dir_config(AuthnCoreDirConfig).auth_type
     if written is None or (written.fixed is not None and written.fixed.lower() != "form"):
         return None
-    gate, reads = Gate(scope), Reads.HEAD
-    for check in gate.checks:
+    authenticator, reads = FormAuthenticator(scope), Reads.HEAD
+    for check in authenticator.checks:
         reads |= check.reads
 
-    async def authenticate(r: Request) -> Answer:
-        kind = gate.kind(r)
+    async def authenticate(r: Request) -> HookStatus:
+        kind = authenticator.kind(r)
         if kind is None or kind.lower() != "form":
             return DECLINED
-        r.outside()
+        r.set_uncacheable()
         if r.proxy:
             line = f"form auth cannot be used for proxy requests due to XSS risk, access denied: {r.uri}"
             r.log("error", line, code="AH01809", module=_MODULE)
             return 500
-        realm = gate.realm_of(r)
+        realm = authenticator.realm_of(r)
         if not realm:
             r.log("error", f"need AuthName: {r.uri}", code="AH01810", module=_MODULE)
             return 500
         r.auth_type = kind
-        answer = await _by_session(r, gate, realm)
+        answer = await _by_session(r, authenticator, realm)
         if answer == OK:
             return OK
         if r.method == "POST" and r.main is None:
-            answer = await _by_form(r, gate, realm)
-        return _refused(r, gate.conf, answer)
+            answer = await _by_form(r, authenticator, realm)
+        return _refused(r, authenticator.conf, answer)
 
-    return Made(authenticate, reads, waits=True)
+    return CompiledHook(authenticate, reads, is_async=True)
 
 
-async def _by_session(r: Request, gate: Gate, realm: str) -> Answer:
-    login = await gate.known(r, realm)
+async def _by_session(r: Request, authenticator: FormAuthenticator, realm: str) -> HookStatus:
+    login = await authenticator.known(r, realm)
     if login is None:
         return 401
-    answer = OK if gate.of_site(login) else await gate.checked(r, login)
+    answer = OK if authenticator.of_site(login) else await authenticator.checked(r, login)
     if answer == OK:
-        gate.fake_basic(r, login)
+        authenticator.fake_basic(r, login)
     return answer
 
 
-async def _by_form(r: Request, gate: Gate, realm: str) -> Answer:
+async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str) -> HookStatus:
     try:
-        login = await gate.sent(r, realm)
+        login = await authenticator.sent(r, realm)
     except FormTooLarge:
         return 413
     if login is None:
         return 401
-    answer = await gate.checked(r, login)
+    answer = await authenticator.checked(r, login)
     if answer != OK:
         _forget(r, realm)
         return answer
-    gate.fake_basic(r, login)
-    await gate.remember(r, realm, login)
+    authenticator.fake_basic(r, login)
+    await authenticator.remember(r, realm, login)
     if login.location is not None:
         r.headers_out.set("Location", login.location)
         return 302
-    led = _led(r, gate.conf.success)
+    led = _led(r, authenticator.conf.success)
     if led is not None:
         return led
     _resume(r, login)
@@ -268,20 +268,20 @@ def _forget(r: Request, realm: str) -> None:
 
 def _resume(r: Request, login: Login) -> None:
     """Go on with the request that the login came in between: its body here, its method by way of a sub-request."""
-    whole = login.mimetype is not None and login.body is not None
-    body = raw(login.body or "") if whole else b""
-    if whole:
+    is_complete = login.mimetype is not None and login.body is not None
+    body = to_bytes(login.body or "") if is_complete else b""
+    if is_complete:
         r.headers_in.set("Content-Type", login.mimetype or "")
     r.headers_in.set("Content-Length", str(len(body)))
     r.headers_in.unset("Transfer-Encoding")
     r.body_in = ready_body(body)
     if login.method is not None and login.method != r.method:
         r.handler = _REDIRECT
-        if whole:
+        if is_complete:
             r.notes["auth_form-resumes"] = "1"
 
 
-def _refused(r: Request, conf: AuthFormSettings, answer: Answer) -> Answer:
+def _refused(r: Request, conf: AuthFormDirConfig, answer: HookStatus) -> HookStatus:
     """The answer to a request without a login: the login page where there is one, else no browser keeps what was sent."""
     if answer != 401:
         return answer
@@ -294,60 +294,60 @@ def _refused(r: Request, conf: AuthFormSettings, answer: Answer) -> Answer:
     return 401
 
 
-def make_login(scope: Scope) -> Made:
+def make_login(scope: Scope) -> CompiledHook:
     """form-login-handler: the target of login forms."""
-    gate = Gate(scope)
+    authenticator = FormAuthenticator(scope)
 
-    async def login_handler(r: Request) -> Answer:
+    async def login_handler(r: Request) -> HookStatus:
         if r.handler != _LOGIN:
             return DECLINED
-        r.outside()
+        r.set_uncacheable()
         if r.method != "POST":
             r.log("error", f"the {_LOGIN} only supports the POST method for {r.uri}", code="AH01811", module=_MODULE)
             return 405
-        realm = gate.realm_of(r) or ""
+        realm = authenticator.realm_of(r) or ""
         try:
-            login = await gate.sent(r, realm)
+            login = await authenticator.sent(r, realm)
         except FormTooLarge:
             return 413
-        answer = 401 if login is None else await gate.checked(r, login)
+        answer = 401 if login is None else await authenticator.checked(r, login)
         if answer == OK and login is not None:
-            await gate.remember(r, realm, login)
+            await authenticator.remember(r, realm, login)
             if login.location is not None:
                 r.headers_out.set("Location", login.location)
                 return 302
-            led = _led(r, gate.conf.success)
+            led = _led(r, authenticator.conf.success)
             return 200 if led is None else led
-        led = _led(r, gate.conf.required) if answer == 401 else None
+        led = _led(r, authenticator.conf.required) if answer == 401 else None
         return (401 if answer == DECLINED else answer) if led is None else led
 
-    return Made(login_handler, waits=True, handlers=frozenset((_LOGIN,)))
+    return CompiledHook(login_handler, is_async=True, handlers=frozenset((_LOGIN,)))
 
 
-def make_logout(scope: Scope) -> Made:
+def make_logout(scope: Scope) -> CompiledHook:
     """form-logout-handler: the login goes out of the session."""
-    gate = Gate(scope)
+    authenticator = FormAuthenticator(scope)
 
-    async def logout_handler(r: Request) -> Answer:
+    async def logout_handler(r: Request) -> HookStatus:
         if r.handler != _LOGOUT:
             return DECLINED
-        r.outside()
-        await gate.remember(r, gate.realm_of(r) or "", None)
+        r.set_uncacheable()
+        await authenticator.remember(r, authenticator.realm_of(r) or "", None)
         r.err_headers_out.add("Cache-Control", "no-store")
-        led = _led(r, gate.conf.logout, 307)
+        led = _led(r, authenticator.conf.logout, 307)
         return 200 if led is None else led
 
-    return Made(logout_handler, waits=True, handlers=frozenset((_LOGOUT,)))
+    return CompiledHook(logout_handler, is_async=True, handlers=frozenset((_LOGOUT,)))
 
 
-def make_redirect(scope: Scope) -> Made:
+def make_redirect(scope: Scope) -> CompiledHook:
     """form-redirect-handler: answer with the request that the login came in between."""
     realm_of = auth_name(scope)
 
-    async def redirect_handler(r: Request) -> Answer:
+    async def redirect_handler(r: Request) -> HookStatus:
         if r.handler != _REDIRECT:
             return DECLINED
-        r.outside()
+        r.set_uncacheable()
         notes, realm = mod_session.first_request(r).notes, realm_of(r) or ""
         method, kind = notes.get(f"{realm}-method"), notes.get(f"{realm}-mimetype")
         if method is None or kind is None or "auth_form-resumes" not in r.notes:
@@ -361,17 +361,17 @@ def make_redirect(scope: Scope) -> Made:
             return sub.status
         return await r.engine.run_sub(sub)
 
-    return Made(redirect_handler, waits=True, handlers=frozenset((_REDIRECT,)))
+    return CompiledHook(redirect_handler, is_async=True, handlers=frozenset((_REDIRECT,)))
 
 
 # directives ---------------------------------------------------------------------------------------
-def add_provider(cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+def add_provider(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
     """AuthFormProvider."""
     known = [] if record.providers is UNSET else record.providers
     record.providers = [*known, find_provider(cmd, words[0])]
 
 
-def set_size(_cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+def set_size(_cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
     """AuthFormSize BYTES."""
     value, _, cut = strtol(words[0])
     if cut or value < 0:
@@ -379,17 +379,17 @@ def set_size(_cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
     record.size = value
 
 
-def set_place(field: str, what: str) -> Callable[[Command, AuthFormSettings, list[str]], None]:
+def set_place(field: str, what: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
     """A setter that keeps a string expression."""
-    def apply(cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
         setattr(record, field, read_string(cmd, words[0], f"Could not parse {what} expression '{words[0]}'"))
 
     return apply
 
 
-def set_name(field: str) -> Callable[[Command, AuthFormSettings, list[str]], None]:
+def set_name(field: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
     """The name of a field of the form."""
-    def apply(cmd: Command, record: AuthFormSettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
         if not words[0] or "=" in words[0] or "&" in words[0]:
             raise ConfigError(f"{cmd.name} cannot be empty, or contain '=' or '&'.")
         setattr(record, field, words[0])
@@ -397,14 +397,14 @@ def set_name(field: str) -> Callable[[Command, AuthFormSettings, list[str]], Non
     return apply
 
 
-def _one(name: str, field: str, help: str) -> Directive[AuthFormSettings]:
-    return Directive(name=name, args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_name(field), help=help)
+def _one(name: str, field: str, help: str) -> Directive[AuthFormDirConfig]:
+    return Directive(name=name, args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_name(field), help=help)
 
 
 MODULE = Module(
-    name="auth_form_module", source="mod_auth_form.c", versions=Versions.V24, folder_settings=AuthFormSettings,
+    name="auth_form_module", source="mod_auth_form.c", versions=Versions.V24, dir_config=AuthFormDirConfig,
     directives=(
-        Directive(name="AuthFormProvider", args=Args.ITERATE, where=Where.OR_AUTHCFG, apply=add_provider,
+        Directive(name="AuthFormProvider", args=Args.ITERATE, where=Context.OR_AUTHCFG, apply=add_provider,
                   help="specify the auth providers for a directory or location"),
         _one("AuthFormUsername", "username", "The field of the login form carrying the username"),
         _one("AuthFormPassword", "password", "The field of the login form carrying the password"),
@@ -412,23 +412,23 @@ MODULE = Module(
         _one("AuthFormMethod", "method", "The field of the login form carrying the original request method."),
         _one("AuthFormMimetype", "mimetype", "The field of the login form carrying the original request mimetype."),
         _one("AuthFormBody", "body", "The field of the login form carrying the urlencoded original request body."),
-        Directive(name="AuthFormSize", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_size,
+        Directive(name="AuthFormSize", args=Args.TAKE1, where=Context.ACCESS_CONF, apply=set_size,
                   help="Maximum size of body parsed by the form parser"),
-        Directive(name="AuthFormLoginRequiredLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("required", "login required"),
+        Directive(name="AuthFormLoginRequiredLocation", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_place("required", "login required"),
                   help="If set, redirect the browser to this URL rather than return 401 Not Authorized."),
-        Directive(name="AuthFormLoginSuccessLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("success", "login success"),
+        Directive(name="AuthFormLoginSuccessLocation", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_place("success", "login success"),
                   help="If set, redirect the browser to this URL when a login processed by the login handler is successful."),
-        Directive(name="AuthFormLogoutLocation", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_place("logout", "logout required"),
+        Directive(name="AuthFormLogoutLocation", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_place("logout", "logout required"),
                   help="The URL of the logout successful page. An attempt to access an URL handled by the handler form-logout-handler will result in "
                        "an redirect to this page after logout."),
-        Directive(name="AuthFormSitePassphrase", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("site"),
+        Directive(name="AuthFormSitePassphrase", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_text("site"),
                   help="If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
                        "user authentication check on every website hit, and is useful for high traffic sites."),
-        Directive(name="AuthFormAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"),
+        Directive(name="AuthFormAuthoritative", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("authoritative"),
                   help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module"),
-        Directive(name="AuthFormFakeBasicAuth", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("fake"),
+        Directive(name="AuthFormFakeBasicAuth", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("fake"),
                   help="Set to 'On' to pass through authentication to the rest of the server as a basic authentication header."),
-        Directive(name="AuthFormDisableNoStore", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("may_store"),
+        Directive(name="AuthFormDisableNoStore", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("may_store"),
                   help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. This allows the browser to cache "
                        "the credentials, but at the risk of it being possible for the login form to be resubmitted and revealed to the backend "
                        "server through XSS. Use at own risk."),

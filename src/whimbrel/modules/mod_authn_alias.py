@@ -5,15 +5,15 @@ Manual of 2.2: mod/mod_authn_alias.html.
 
 from __future__ import annotations
 
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
-from whimbrel.modules.mod_authn_core import AuthnCoreServer, alias
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.modules.mod_authn_core import AuthnCoreServerConfig, alias
 from whimbrel.modules.setters import global_only
 from whimbrel.registry.module import Module
 
 MODULE = Module(
-    name="authn_alias_module", source="mod_authn_alias.c", versions=Versions.V22, server_settings=AuthnCoreServer,
+    name="authn_alias_module", source="mod_authn_alias.c", versions=Versions.V22, server_config=AuthnCoreServerConfig,
     directives=(
-        Directive(name="<AuthnProviderAlias", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=global_only(alias), record=Record.NONE,
+        Directive(name="<AuthnProviderAlias", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=global_only(alias), record=ConfigScope.NONE,
                   help="container for grouping an authentication provider's directives under a provider alias"),
     ),
 )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_NOT_FOUND, Authn, AuthnProvider
+from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_NOT_FOUND, BoundAuthn, AuthnProvider
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class AnonSettings:
+class AnonDirConfig:
     """Per-directory settings; httpd merges none of them, so a section that sets one starts from the defaults of all."""
 
     users: frozenset[str] = setting(frozenset())  # in lower case
@@ -31,12 +31,12 @@ class AnonSettings:
     log: bool = setting(True)
     verify: bool = setting(False)
 
-    def laid_over(self, base: AnonSettings) -> AnonSettings:
+    def merge_onto(self, base: AnonDirConfig) -> AnonDirConfig:
         """This record alone."""
         return self
 
 
-def add_user(_cmd: Command, record: AnonSettings, words: list[str]) -> None:
+def add_user(_cmd: Command, record: AnonDirConfig, words: list[str]) -> None:
     """Anonymous NAME or ``*``."""
     name = words[0]
     if not name:
@@ -47,9 +47,9 @@ def add_user(_cmd: Command, record: AnonSettings, words: list[str]) -> None:
         record.users = frozenset({name.lower()}) if record.users is UNSET else record.users | {name.lower()}
 
 
-def make_anon(scope: Scope) -> Authn:
+def make_anon(scope: Scope) -> BoundAuthn:
     """Users that Anonymous names, with an address for a password where one is asked for."""
-    settings = scope.folder(AnonSettings)
+    settings = scope.dir_config(AnonDirConfig)
 
     async def password(r: Request, user: str, given: str) -> int:
         if not _known(settings, user):
@@ -60,10 +60,10 @@ def make_anon(scope: Scope) -> Authn:
             r.log("info", f"Anonymous: Passwd <{given}> Accepted", code="AH01672", module="authn_anon")
         return AUTH_GRANTED
 
-    return Authn(password, None, Reads.HEAD)
+    return BoundAuthn(password, None, Reads.HEAD)
 
 
-def _known(settings: AnonSettings, user: str) -> bool:
+def _known(settings: AnonDirConfig, user: str) -> bool:
     if not settings.users and not settings.anyone:
         return False
     return settings.no_user if not user else settings.anyone or user.lower() in settings.users
@@ -75,13 +75,13 @@ def _is_address(given: str) -> bool:
 
 _FLAG_HELP = "Limited to 'on' or 'off'"
 MODULE = Module(
-    name="authn_anon_module", source="mod_authn_anon.c", folder_settings=AnonSettings,
+    name="authn_anon_module", source="mod_authn_anon.c", dir_config=AnonDirConfig,
     directives=(
-        Directive(name="Anonymous", args=Args.ITERATE, where=Where.OR_AUTHCFG, apply=add_user, help="a space-separated list of user IDs"),
-        Directive(name="Anonymous_MustGiveEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("email"), help=_FLAG_HELP),
-        Directive(name="Anonymous_NoUserId", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("no_user"), help=_FLAG_HELP),
-        Directive(name="Anonymous_VerifyEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("verify"), help=_FLAG_HELP),
-        Directive(name="Anonymous_LogEmail", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("log"), help=_FLAG_HELP),
+        Directive(name="Anonymous", args=Args.ITERATE, where=Context.OR_AUTHCFG, apply=add_user, help="a space-separated list of user IDs"),
+        Directive(name="Anonymous_MustGiveEmail", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("email"), help=_FLAG_HELP),
+        Directive(name="Anonymous_NoUserId", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("no_user"), help=_FLAG_HELP),
+        Directive(name="Anonymous_VerifyEmail", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("verify"), help=_FLAG_HELP),
+        Directive(name="Anonymous_LogEmail", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("log"), help=_FLAG_HELP),
     ),
     providers=(Provider("authn", "anon", AuthnProvider(make_anon, realms=False)),),
 )

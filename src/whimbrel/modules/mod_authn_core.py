@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import (
     AUTH_GENERAL_ERROR,
-    Authn,
-    AuthnCoreSettings,
+    BoundAuthn,
+    AuthnCoreDirConfig,
     AuthnProvider,
     auth_name,
     auth_type,
     state_of,
-    under,
+    with_layer,
     without_behaviour,
 )
 from whimbrel.modules.setters import global_only
 from whimbrel.records import dataclass, replace
-from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
-from whimbrel.registry.phases import CHECK_USER_ID, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.expressions import read_string
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class AuthnCoreServer:
+class AuthnCoreServerConfig:
     """Per-server settings: aliases by name."""
 
     aliases: dict[str, AuthnProvider] = setting(make=dict)
 
 
-def set_text(field: str) -> Callable[[Command, AuthnCoreSettings, list[str]], None]:
+def set_text(field: str) -> Callable[[Command, AuthnCoreDirConfig, list[str]], None]:
     """A setter that keeps a string expression."""
-    def apply(cmd: Command, record: AuthnCoreSettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: AuthnCoreDirConfig, words: list[str]) -> None:
         state_of(cmd).configuration.declare(AUTHENTICATION, cmd.name)
         setattr(record, field, read_string(cmd, words[0], f"Cannot parse expression '{words[0]}' in {cmd.name}"))
 
@@ -54,12 +54,12 @@ def set_text(field: str) -> Callable[[Command, AuthnCoreSettings, list[str]], No
 
 def find_provider(cmd: Command, name: str) -> AuthnProvider:
     """The authentication provider or alias *name*; names are exact.  Raises ConfigError."""
-    aliases = cmd.main_server(AuthnCoreServer).aliases
+    aliases = cmd.main_server(AuthnCoreServerConfig).aliases
     found: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider("authn", name)
     if found is None:
         if not without_behaviour(cmd, _ELSEWHERE.get(name)):
             raise ConfigError(f"Unknown Authn provider: {name}")
-        return AuthnProvider(lambda scope: Authn(_unknown))
+        return AuthnProvider(lambda scope: BoundAuthn(_unknown))
     return replace(found, name=name, place=cmd.place)
 
 
@@ -83,38 +83,38 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
     if not base or not name:
         raise ConfigError(f"{cmd.name}> directive requires additional arguments")
     layer = Layer(SectionKind.DIRECTORY, cmd.place)
-    state_of(cmd).execute_in(layer, "", int(Where.OR_AUTHCFG | Where.ACCESS_CONF))
+    state_of(cmd).execute_in(layer, "", int(Context.OR_AUTHCFG | Context.ACCESS_CONF))
     if base.lower() == name.lower():
         raise ConfigError("The alias provider name must be different from the base provider name.")
     provider = find_provider(cmd, base)
-    server = cmd.main_server(AuthnCoreServer)
+    server = cmd.main_server(AuthnCoreServerConfig)
     state_of(cmd).configuration.declare("authn", name)
-    made = AuthnProvider(lambda scope: provider.make(under(scope, layer)), provider.realms)
-    server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: made}
+    provider_alias = AuthnProvider(lambda scope: provider.make(with_layer(scope, layer)), provider.realms)
+    server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: provider_alias}
 
 
-def make_no_user(scope: Scope) -> Made:
+def make_no_user(scope: Scope) -> CompiledHook:
     """The last word of authentication: fine where none is asked for, a broken configuration where no module knows the type."""
     kind = auth_type(scope)
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         found = kind(r)
         if found is None:
             return OK
         r.log("error", f"AuthType {found} configured without corresponding module", code="AH01796", module="authn_core")
         return 500
 
-    return Made(check)
+    return CompiledHook(check)
 
 
 MODULE = Module(
-    name="authn_core_module", source="mod_authn_core.c", versions=Versions.V24, folder_settings=AuthnCoreSettings, server_settings=AuthnCoreServer,
+    name="authn_core_module", source="mod_authn_core.c", versions=Versions.V24, dir_config=AuthnCoreDirConfig, server_config=AuthnCoreServerConfig,
     directives=(
-        Directive(name="AuthType", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("auth_type"),
+        Directive(name="AuthType", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_text("auth_type"),
                   help='an HTTP authorization type (e.g., "Basic")'),
-        Directive(name="AuthName", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("auth_name"),
+        Directive(name="AuthName", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_text("auth_name"),
                   help='the authentication realm (e.g. "Members Only")'),
-        Directive(name="<AuthnProviderAlias", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=global_only(alias), record=Record.NONE,
+        Directive(name="<AuthnProviderAlias", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=global_only(alias), record=ConfigScope.NONE,
                   help="container for grouping an authentication provider's directives under a provider alias"),
     ),
     hooks=(Hook(CHECK_USER_ID, make_no_user, Order.LAST),),

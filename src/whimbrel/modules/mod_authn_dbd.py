@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
@@ -17,13 +17,13 @@ from whimbrel.modules.auth_api import (
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    Authn,
+    BoundAuthn,
     AuthnProvider,
-    storing,
+    cache_sink,
 )
 from whimbrel.modules.auth_files import Verifier
 from whimbrel.modules.dbd_drivers import DatabaseError
-from whimbrel.modules.mod_dbd import ask, environment_name
+from whimbrel.modules.mod_dbd import query, environment_name
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
@@ -36,16 +36,16 @@ Codes = tuple[str, str, str]  # no database, no query, a query that fails
 
 
 @dataclass(slots=True)
-class AuthnDbdSettings:
+class AuthnDbdDirConfig:
     """Per-directory settings: SQL statements with ``%s`` for user and realm."""
 
     user: str = setting("")
     realm: str = setting("")
 
 
-def set_query(field: str) -> Callable[[Command, AuthnDbdSettings, list[str]], None]:
+def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], None]:
     """A setter that keeps a statement."""
-    def apply(cmd: Command, record: AuthnDbdSettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: AuthnDbdDirConfig, words: list[str]) -> None:
         if not cmd.loaded("mod_dbd.c"):
             raise ConfigError("You must load mod_dbd to enable AuthDBD functions")
         setattr(record, field, words[0])
@@ -53,34 +53,34 @@ def set_query(field: str) -> Callable[[Command, AuthnDbdSettings, list[str]], No
     return apply
 
 
-def make_dbd(scope: Scope) -> Authn:
+def make_dbd(scope: Scope) -> BoundAuthn:
     """Users of the database."""
-    settings, verifier, store = scope.folder(AuthnDbdSettings), Verifier(), storing(scope, "dbd")
+    settings, verifier, store = scope.dir_config(AuthnDbdDirConfig), Verifier(), cache_sink(scope, "dbd")
 
     async def password(r: Request, user: str, given: str) -> int:
-        found, stored = await _look_up(r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user)
+        found, stored = await _lookup(r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user)
         if found != AUTH_USER_FOUND:
             return found
         store(r, user, "", stored)
-        return AUTH_GRANTED if await verifier.right(r, user, given, stored) else AUTH_DENIED
+        return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
-        found = await _look_up(r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm)
+        found = await _lookup(r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm)
         if found[0] == AUTH_USER_FOUND:
             store(r, user, realm, found[1])
         return found
 
-    return Authn(password, realm_hash, Reads.HEAD | Reads.OUTSIDE)
+    return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
 
 
-async def _look_up(r: Request, query: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
+async def _lookup(r: Request, query: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
     """AUTH_USER_FOUND and what is stored of the user; anything that goes wrong is logged."""
     who = ":".join(values)
     if not query:
         r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)
         return AUTH_GENERAL_ERROR, ""
     try:
-        result = await ask(r, query, *values)
+        result = await query(r, query, *values)
     except DatabaseError as problem:
         if problem.connected:
             r.log("error", f"Query execution error looking up '{who}' in database [{problem}]", code=codes[2], module=_MODULE)
@@ -96,11 +96,11 @@ async def _look_up(r: Request, query: str, name: str, codes: Codes, *values: str
 
 
 MODULE = Module(
-    name="authn_dbd_module", source="mod_authn_dbd.c", folder_settings=AuthnDbdSettings,
+    name="authn_dbd_module", source="mod_authn_dbd.c", dir_config=AuthnDbdDirConfig,
     directives=(
-        Directive(name="AuthDBDUserPWQuery", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_query("user"),
+        Directive(name="AuthDBDUserPWQuery", args=Args.TAKE1, where=Context.ACCESS_CONF, apply=set_query("user"),
                   help="Query used to fetch password for user"),
-        Directive(name="AuthDBDUserRealmQuery", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_query("realm"),
+        Directive(name="AuthDBDUserRealmQuery", args=Args.TAKE1, where=Context.ACCESS_CONF, apply=set_query("realm"),
                   help="Query used to fetch password for user+realm"),
     ),
     providers=(Provider("authn", "dbd", AuthnProvider(make_dbd)),),

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    Authn,
+    BoundAuthn,
     AuthnProvider,
-    storing,
+    cache_sink,
 )
 from whimbrel.modules.auth_files import Unreadable
 from whimbrel.modules.dbm_files import DbmFile
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class AuthnDbmSettings:
+class AuthnDbmDirConfig:
     """Per-directory settings; httpd merges none of them."""
 
     path: str = setting("")
     kind: str = setting("default")
 
-    def laid_over(self, base: AuthnDbmSettings) -> AuthnDbmSettings:
+    def merge_onto(self, base: AuthnDbmDirConfig) -> AuthnDbmDirConfig:
         """This record alone."""
         return self
 
 
-def make_dbm(scope: Scope) -> Authn:
+def make_dbm(scope: Scope) -> BoundAuthn:
     """Users of the AuthDBMUserFile."""
-    settings = scope.folder(AuthnDbmSettings)
-    file, store = DbmFile(settings.path, settings.kind), storing(scope, "dbm")
+    settings = scope.dir_config(AuthnDbmDirConfig)
+    file, store = DbmFile(settings.path, settings.kind), cache_sink(scope, "dbm")
 
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file)
@@ -55,7 +55,7 @@ def make_dbm(scope: Scope) -> Authn:
             return AUTH_USER_NOT_FOUND
         stored = stored.partition(":")[0]
         store(r, user, "", stored)
-        return AUTH_GRANTED if await file.verifier.right(r, user, given, stored) else AUTH_DENIED
+        return AUTH_GRANTED if await file.verifier.verify(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
         entries = _entries(r, file)
@@ -64,7 +64,7 @@ def make_dbm(scope: Scope) -> Authn:
         stored = entries.get(f"{user}:{realm}")
         return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored.partition(":")[0])
 
-    return Authn(password, realm_hash)
+    return BoundAuthn(password, realm_hash)
 
 
 def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
@@ -72,7 +72,7 @@ def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
     try:
         return file.content(r)
     except Unreadable as problem:
-        old = not r.plan.dialect.ah_codes
+        old = not r.plan.dialect.messages_24
         text = f"could not open dbm (type {file.kind}) {'auth ' if old else ''}file: {file.path}"
         r.log("error", text, code="AH10285", module="authn_dbm", cause=problem.cause)
         return None
@@ -80,11 +80,11 @@ def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
 
 
 MODULE = Module(
-    name="authn_dbm_module", source="mod_authn_dbm.c", folder_settings=AuthnDbmSettings,
+    name="authn_dbm_module", source="mod_authn_dbm.c", dir_config=AuthnDbmDirConfig,
     directives=(
-        Directive(name="AuthDBMUserFile", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_path("path"),
+        Directive(name="AuthDBMUserFile", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_path("path"),
                   help="dbm database file containing user IDs and passwords"),
-        Directive(name="AuthDBMType", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("kind"), help="what type of DBM file the user file is"),
+        Directive(name="AuthDBMType", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_text("kind"), help="what type of DBM file the user file is"),
     ),
     providers=(Provider("authn", "dbm", AuthnProvider(make_dbm)),),
 )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.modules.auth_api import auth_type
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class AuthnDefaultSettings:
+class AuthnDefaultDirConfig:
     """Per-directory settings."""
 
     authoritative: bool = setting(True)
 
 
-def make_check(scope: Scope) -> Made:
+def make_check(scope: Scope) -> CompiledHook:
     """Refuses where an AuthType is set, unless it is not authoritative."""
-    kind, authoritative = auth_type(scope), scope.folder(AuthnDefaultSettings).authoritative
+    kind, authoritative = auth_type(scope), scope.dir_config(AuthnDefaultDirConfig).authoritative
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         if kind(r) is None or not authoritative:
             return DECLINED
         r.log("error", f"access to {r.uri} failed, reason: verification of user id '{r.user or '<null>'}' not configured", module="authn_default")
         return 401
 
-    return Made(check)
+    return CompiledHook(check)
 
 
 MODULE = Module(
-    name="authn_default_module", source="mod_authn_default.c", versions=Versions.V22, folder_settings=AuthnDefaultSettings,
+    name="authn_default_module", source="mod_authn_default.c", versions=Versions.V22, dir_config=AuthnDefaultDirConfig,
     directives=(
-        Directive(name="AuthDefaultAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"),
+        Directive(name="AuthDefaultAuthoritative", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("authoritative"),
                   help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module. "
                        "(default is On)."),
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
@@ -16,9 +16,9 @@ from whimbrel.modules.auth_api import (
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    Authn,
+    BoundAuthn,
     AuthnProvider,
-    storing,
+    cache_sink,
 )
 from whimbrel.modules.auth_files import AuthFile, Passwords, Unreadable, password_file
 from whimbrel.records import dataclass
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class AuthnFileSettings:
+class AuthnFileDirConfig:
     """Per-directory settings."""
 
     file: AuthFile[Passwords] | None = setting(None)
 
 
-def set_file(cmd: Command, record: AuthnFileSettings, words: list[str]) -> None:
+def set_file(cmd: Command, record: AuthnFileDirConfig, words: list[str]) -> None:
     if len(words) > 1 and words[1] != "standard":
         raise ConfigError(f"Invalid auth file type: {words[1]}")
     record.file = password_file(cmd.server_path(words[0]), cmd.dialect)
 
 
-def make_file(scope: Scope) -> Authn:
+def make_file(scope: Scope) -> BoundAuthn:
     """Users of the AuthUserFile."""
-    file, store = scope.folder(AuthnFileSettings).file, storing(scope, "file")
+    file, store = scope.dir_config(AuthnFileDirConfig).file, cache_sink(scope, "file")
 
     async def password(r: Request, user: str, given: str) -> int:
         entries = _entries(r, file, ("AH01619", "AH01620"))
@@ -65,7 +65,7 @@ def make_file(scope: Scope) -> Authn:
         store(r, user, realm, found)
         return AUTH_USER_FOUND, found
 
-    return Authn(password, realm_hash)
+    return BoundAuthn(password, realm_hash)
 
 
 def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str]) -> Passwords | None:
@@ -81,11 +81,11 @@ def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str
 
 
 MODULE = Module(
-    name="authn_file_module", source="mod_authn_file.c", folder_settings=AuthnFileSettings,
+    name="authn_file_module", source="mod_authn_file.c", dir_config=AuthnFileDirConfig,
     directives=(
-        Directive(name="AuthUserFile", args=Args.TAKE12, where=Where.OR_AUTHCFG, apply=set_file, versions=Versions.V22,
+        Directive(name="AuthUserFile", args=Args.TAKE12, where=Context.OR_AUTHCFG, apply=set_file, versions=Versions.V22,
                   help="text file containing user IDs and passwords"),
-        Directive(name="AuthUserFile", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_file, versions=Versions.V24,
+        Directive(name="AuthUserFile", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_file, versions=Versions.V24,
                   help="text file containing user IDs and passwords"),
     ),
     providers=(Provider("authn", "file", AuthnProvider(make_file)),),

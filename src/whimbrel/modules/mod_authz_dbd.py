@@ -9,27 +9,27 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, Check
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, AuthzCheck
 from whimbrel.modules.dbd_drivers import DatabaseError
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
-from whimbrel.modules.mod_dbd import ask
+from whimbrel.modules.mod_dbd import query
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
-from whimbrel.request.expressions import Template
+from whimbrel.request.expressions import StringExpression
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
 _MODULE = "authz_dbd"
-_READS = Reads.HEAD | Reads.OUTSIDE
+_READS = Reads.HEAD | Reads.UNCACHEABLE
 
 
 @dataclass(slots=True)
-class AuthzDbdSettings:
+class AuthzDbdDirConfig:
     """Per-directory settings: SQL statements with ``%s`` for the user; *referer*: a login leads back to where it came from."""
 
     query: str = setting("")
@@ -37,9 +37,9 @@ class AuthzDbdSettings:
     referer: bool = setting(False)
 
 
-def set_query(field: str) -> Callable[[Command, AuthzDbdSettings, list[str]], None]:
+def set_query(field: str) -> Callable[[Command, AuthzDbdDirConfig, list[str]], None]:
     """A setter that keeps a statement."""
-    def apply(cmd: Command, record: AuthzDbdSettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: AuthzDbdDirConfig, words: list[str]) -> None:
         if not cmd.loaded("mod_dbd.c"):
             raise ConfigError("You must load mod_dbd to enable AuthzDBD functions")
         setattr(record, field, words[0])
@@ -47,9 +47,9 @@ def set_query(field: str) -> Callable[[Command, AuthzDbdSettings, list[str]], No
     return apply
 
 
-def make_group(scope: Scope, _args: str, names: Template) -> Check:
+def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     """Users of one of the groups that the query gives."""
-    settings = scope.folder(AuthzDbdSettings)
+    settings = scope.dir_config(AuthzDbdDirConfig)
 
     async def check(r: Request) -> int:
         if r.user is None:
@@ -58,7 +58,7 @@ def make_group(scope: Scope, _args: str, names: Template) -> Check:
             r.log("error", "No query configured for dbd-group!", code="AH01649", module=_MODULE)
             return GENERAL_ERROR
         try:
-            result = await ask(r, settings.query, r.user)
+            result = await query(r, settings.query, r.user)
         except DatabaseError as problem:
             if problem.connected:
                 r.log("error", f"authz_dbd, in groups query for {r.user} [{problem}]", code="AH01652", module=_MODULE)
@@ -69,13 +69,13 @@ def make_group(scope: Scope, _args: str, names: Template) -> Check:
         groups = {row[0] for row in result.rows}
         return GRANTED if text is not None and groups.intersection(require_words(text)) else DENIED
 
-    return Check(check, _READS, waits=True)
+    return AuthzCheck(check, _READS, waits=True)
 
 
-def _session(action: str) -> Callable[[Scope, str, Any], Check]:
+def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
     """dbd-login and dbd-logout: run the query for its effect, then send the client on."""
-    def make(scope: Scope, _args: str, _parsed: Any) -> Check:
-        settings = scope.folder(AuthzDbdSettings)
+    def make(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+        settings = scope.dir_config(AuthzDbdDirConfig)
 
         async def check(r: Request) -> int:
             if r.user is None:
@@ -89,18 +89,18 @@ def _session(action: str) -> Callable[[Scope, str, Any], Check]:
                 r.err_headers_out.set("Location", target)
             return GRANTED
 
-        return Check(check, _READS, waits=True)
+        return AuthzCheck(check, _READS, waits=True)
 
     return make
 
 
-async def _changed(r: Request, settings: AuthzDbdSettings, action: str) -> bool:
+async def _changed(r: Request, settings: AuthzDbdDirConfig, action: str) -> bool:
     """Run the query that notes who is logged in; whether it could be run."""
     if not settings.query:
         r.log("error", f"No query configured for {action}!", code="AH01642", module=_MODULE)
         return False
     try:
-        result = await ask(r, settings.query, r.user or "")
+        result = await query(r, settings.query, r.user or "")
     except DatabaseError as problem:
         if problem.connected:
             r.log("error", f"authz_dbd: query for {action} failed; user {r.user} [{problem}]", code="AH01645", module=_MODULE)
@@ -112,12 +112,12 @@ async def _changed(r: Request, settings: AuthzDbdSettings, action: str) -> bool:
     return True
 
 
-async def _redirect(r: Request, settings: AuthzDbdSettings, action: str) -> str | None:
+async def _redirect(r: Request, settings: AuthzDbdDirConfig, action: str) -> str | None:
     """Where the user's page is."""
     if not settings.redirect:
         return None
     try:
-        result = await ask(r, settings.redirect, r.user or "")
+        result = await query(r, settings.redirect, r.user or "")
     except DatabaseError as problem:
         r.log("error", f"authz_dbd/redirect for {action} of {r.user} [{problem}]", code="AH01648", module=_MODULE)
         return None
@@ -125,13 +125,13 @@ async def _redirect(r: Request, settings: AuthzDbdSettings, action: str) -> str 
 
 
 MODULE = Module(
-    name="authz_dbd_module", source="mod_authz_dbd.c", versions=Versions.V24, folder_settings=AuthzDbdSettings,
+    name="authz_dbd_module", source="mod_authz_dbd.c", versions=Versions.V24, dir_config=AuthzDbdDirConfig,
     directives=(
-        Directive(name="AuthzDBDLoginToReferer", args=Args.FLAG, where=Where.ACCESS_CONF, apply=set_flag("referer"),
+        Directive(name="AuthzDBDLoginToReferer", args=Args.FLAG, where=Context.ACCESS_CONF, apply=set_flag("referer"),
                   help="Whether to redirect to referer on successful login"),
-        Directive(name="AuthzDBDQuery", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_query("query"),
+        Directive(name="AuthzDBDQuery", args=Args.TAKE1, where=Context.ACCESS_CONF, apply=set_query("query"),
                   help="SQL query for DBD Authz or login"),
-        Directive(name="AuthzDBDRedirectQuery", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_query("redirect"),
+        Directive(name="AuthzDBDRedirectQuery", args=Args.TAKE1, where=Context.ACCESS_CONF, apply=set_query("redirect"),
                   help="SQL query to get per-user redirect URL after login"),
     ),
     providers=(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, Check, auth_name
+from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, AuthzCheck, auth_name
 from whimbrel.modules.auth_files import Unreadable
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.dbm_files import DbmFile
@@ -19,10 +19,10 @@ from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag, set_path, set_text
 from whimbrel.numbers import split
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
-from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
-from whimbrel.request.expressions import Template
+from whimbrel.request.expressions import StringExpression
 from whimbrel.request.record import Request
 
 _MODULE = "authz_dbm"
@@ -33,14 +33,14 @@ Realm = Callable[[Request], str | None]
 
 
 @dataclass(slots=True)
-class AuthzDbmSettings:
+class AuthzDbmDirConfig:
     """Per-directory settings; httpd merges none of them."""
 
     path: str = setting("")
     kind: str = setting("default")
     authoritative: bool = setting(True)  # 2.2
 
-    def laid_over(self, base: AuthzDbmSettings) -> AuthzDbmSettings:
+    def merge_onto(self, base: AuthzDbmDirConfig) -> AuthzDbmDirConfig:
         """This record alone."""
         return self
 
@@ -86,9 +86,9 @@ def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> f
     return groups
 
 
-def make_group(scope: Scope, _args: str, names: Template) -> Check:
+def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     """Users of one of the groups."""
-    settings, realm = scope.folder(AuthzDbmSettings), auth_name(scope)
+    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
     file = DbmFile(settings.path, settings.kind)
 
     def check(r: Request) -> int:
@@ -105,12 +105,12 @@ def make_group(scope: Scope, _args: str, names: Template) -> Check:
         _refused(r, _NOT_MEMBER, "AH01801")
         return DENIED
 
-    return Check(check, _READS | names.reads)
+    return AuthzCheck(check, _READS | names.reads)
 
 
-def make_file_group(scope: Scope, _args: str, _parsed: Any) -> Check:
+def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     """Users of the group that the file has on this system."""
-    settings, realm = scope.folder(AuthzDbmSettings), auth_name(scope)
+    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
     file, group_of = DbmFile(settings.path, settings.kind), scope.provider("access", "file_group")
 
     def check(r: Request) -> int:
@@ -125,20 +125,20 @@ def make_file_group(scope: Scope, _args: str, _parsed: Any) -> Check:
         _refused(r, _NOT_MEMBER, "AH01805")
         return DENIED
 
-    return Check(check, _READS)
+    return AuthzCheck(check, _READS)
 
 
 # 2.2 ----------------------------------------------------------------------------------------------
-def make_check22(scope: Scope) -> Made | None:
+def make_check22(scope: Scope) -> CompiledHook | None:
     """2.2: owns the words group and file-group where a group file is set."""
-    settings, realm = scope.folder(AuthzDbmSettings), auth_name(scope)
+    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
     if not scope.dialect.authoritative_chain or not settings.path:
         return None
     file, authoritative = DbmFile(settings.path, settings.kind), settings.authoritative
     words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
     lines = [line for line in requirements(scope) if line.name.lower() in words]
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         applicable = [line for line in applying(lines, r) if line.name.lower() == "group" or r.notes.get(GROUP_NOTE) is not None]
         if not applicable:
             return DECLINED
@@ -155,7 +155,7 @@ def make_check22(scope: Scope) -> Made | None:
         _refused(r, reason, "")
         return 401
 
-    return Made(check, _READS)
+    return CompiledHook(check, _READS)
 
 
 def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative: bool) -> str:
@@ -174,13 +174,13 @@ def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative:
 
 
 MODULE = Module(
-    name="authz_dbm_module", source="mod_authz_dbm.c", folder_settings=AuthzDbmSettings,
+    name="authz_dbm_module", source="mod_authz_dbm.c", dir_config=AuthzDbmDirConfig,
     directives=(
-        Directive(name="AuthDBMGroupFile", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_path("path"),
+        Directive(name="AuthDBMGroupFile", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_path("path"),
                   help="database file containing group names and member user IDs"),
-        Directive(name="AuthzDBMType", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_text("kind"),
+        Directive(name="AuthzDBMType", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_text("kind"),
                   help="what type of DBM file the group file is"),
-        Directive(name="AuthzDBMAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
+        Directive(name="AuthzDBMAuthoritative", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
                   help="Set to 'Off' to allow access control to be passed along to lower modules, if the group required is not found or empty, or "
                        "the user  is not in the required groups. (default is On.)"),
     ),

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class AuthzDefaultSettings:
+class AuthzDefaultDirConfig:
     """Per-directory settings."""
 
     authoritative: bool = setting(True)
 
 
-def make_check(scope: Scope) -> Made:
+def make_check(scope: Scope) -> CompiledHook:
     """Grants where no Require line is about the method; refuses, or declines when told to, where one is."""
-    lines, authoritative = requirements(scope), scope.folder(AuthzDefaultSettings).authoritative
+    lines, authoritative = requirements(scope), scope.dir_config(AuthzDefaultDirConfig).authoritative
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         if next(applying(lines, r), None) is None:
             return OK
         if not authoritative:
@@ -38,13 +38,13 @@ def make_check(scope: Scope) -> Made:
         r.log("error", f"access to {r.uri} failed, reason: require directives present and no Authoritative handler.", module="authz_default")
         return 401
 
-    return Made(check)
+    return CompiledHook(check)
 
 
 MODULE = Module(
-    name="authz_default_module", source="mod_authz_default.c", versions=Versions.V22, folder_settings=AuthzDefaultSettings,
+    name="authz_default_module", source="mod_authz_default.c", versions=Versions.V22, dir_config=AuthzDefaultDirConfig,
     directives=(
-        Directive(name="AuthzDefaultAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"),
+        Directive(name="AuthzDefaultAuthoritative", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("authoritative"),
                   help="Set to 'Off' to allow access control to be passed along to lower modules. (default is On.)"),
     ),
     hooks=(Hook(AUTH_CHECKER, make_check, Order.LAST),),

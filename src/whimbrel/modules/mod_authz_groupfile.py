@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, AuthzCheck
 from whimbrel.modules.auth_files import AuthFile, Groups, Unreadable, group_file
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
-from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
-from whimbrel.request.expressions import Template
+from whimbrel.request.expressions import StringExpression
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -30,18 +30,18 @@ _READS = Reads.HEAD | Reads.FILES
 
 
 @dataclass(slots=True)
-class AuthzGroupFileSettings:
+class AuthzGroupFileDirConfig:
     """Per-directory settings; httpd merges none of them."""
 
     file: AuthFile[Groups] | None = setting(None)
     authoritative: bool = setting(True)  # 2.2
 
-    def laid_over(self, base: AuthzGroupFileSettings) -> AuthzGroupFileSettings:
+    def merge_onto(self, base: AuthzGroupFileDirConfig) -> AuthzGroupFileDirConfig:
         """This record alone."""
         return self
 
 
-def set_file(cmd: Command, record: AuthzGroupFileSettings, words: list[str]) -> None:
+def set_file(cmd: Command, record: AuthzGroupFileDirConfig, words: list[str]) -> None:
     if len(words) > 1 and words[1] != "standard":
         raise ConfigError(f"Invalid auth file type: {words[1]}")
     record.file = group_file(cmd.server_path(words[0]), cmd.dialect)
@@ -69,9 +69,9 @@ def _denied(r: Request, reason: str, code: str, level: str = "debug") -> int:
     return DENIED
 
 
-def make_group(scope: Scope, _args: str, names: Template) -> Check:
+def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     """Users of one of the groups."""
-    file = scope.folder(AuthzGroupFileSettings).file
+    file = scope.dir_config(AuthzGroupFileDirConfig).file
     constant = names.fixed
     fixed = None if constant is None else frozenset(w.lower() for w in require_words(constant))
 
@@ -89,12 +89,12 @@ def make_group(scope: Scope, _args: str, names: Template) -> Check:
             wanted = frozenset(w.lower() for w in require_words(text))
         return GRANTED if groups & wanted else _denied(r, "user is not part of the 'require'ed group(s).", "AH01667")
 
-    return Check(check, _READS)
+    return AuthzCheck(check, _READS)
 
 
-def make_file_group(scope: Scope, _args: str, _parsed: Any) -> Check:
+def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     """Users of the group that the file has on this system; mod_authz_owner tells which it is."""
-    file = scope.folder(AuthzGroupFileSettings).file
+    file = scope.dir_config(AuthzGroupFileDirConfig).file
     group_of = scope.provider("access", "file_group")
 
     def check(r: Request) -> int:
@@ -108,20 +108,20 @@ def make_file_group(scope: Scope, _args: str, _parsed: Any) -> Check:
             return DENIED
         return GRANTED if group.lower() in groups else _denied(r, "user is not part of the 'require'ed file group.", "AH01671")
 
-    return Check(check, _READS)
+    return AuthzCheck(check, _READS)
 
 
 # 2.2 ----------------------------------------------------------------------------------------------
-def make_check22(scope: Scope) -> Made | None:
+def make_check22(scope: Scope) -> CompiledHook | None:
     """2.2: owns the words group and file-group where a group file is set."""
-    settings = scope.folder(AuthzGroupFileSettings)
+    settings = scope.dir_config(AuthzGroupFileDirConfig)
     file = settings.file
     if not scope.dialect.authoritative_chain or file is None:
         return None
     words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
     lines = [line for line in requirements(scope) if line.name.lower() in words]
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         applicable = list(applying(lines, r))
         if not applicable:
             return DECLINED
@@ -141,7 +141,7 @@ def make_check22(scope: Scope) -> Made | None:
         r.log("error", f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}", module="authz_groupfile")
         return 401
 
-    return Made(check, _READS)
+    return CompiledHook(check, _READS)
 
 
 def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative: bool) -> str | None:
@@ -162,13 +162,13 @@ def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative:
 
 
 MODULE = Module(
-    name="authz_groupfile_module", source="mod_authz_groupfile.c", folder_settings=AuthzGroupFileSettings,
+    name="authz_groupfile_module", source="mod_authz_groupfile.c", dir_config=AuthzGroupFileDirConfig,
     directives=(
-        Directive(name="AuthGroupFile", args=Args.TAKE12, where=Where.OR_AUTHCFG, apply=set_file, versions=Versions.V22,
+        Directive(name="AuthGroupFile", args=Args.TAKE12, where=Context.OR_AUTHCFG, apply=set_file, versions=Versions.V22,
                   help="text file containing group names and member user IDs"),
-        Directive(name="AuthGroupFile", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_file, versions=Versions.V24,
+        Directive(name="AuthGroupFile", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_file, versions=Versions.V24,
                   help="text file containing group names and member user IDs"),
-        Directive(name="AuthzGroupFileAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"),
+        Directive(name="AuthzGroupFileAuthoritative", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("authoritative"),
                   versions=Versions.V22,
                   help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require group' fails. (default is On)."),
     ),

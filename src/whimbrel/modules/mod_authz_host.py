@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.errors import ConfigError
-from whimbrel.modules.allow_deny import AllowDenySettings, compile_denied, directives, told_check
-from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, Check
+from whimbrel.modules.allow_deny import AllowDenyDirConfig, compile_denied, directives, traced_check
+from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, AuthzCheck
 from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.core.access22 import auth_required, satisfies
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
-from whimbrel.modules.networks import BadAddress, Network, Networks, numeric_address, parse_written
-from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
-from whimbrel.registry.phases import ACCESS_CHECKER, OK, Answer
-from whimbrel.request.decisions import watching
-from whimbrel.request.expressions import Template
+from whimbrel.modules.networks import InvalidNetwork, Network, Networks, numeric_address, parse_written
+from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
+from whimbrel.request.decisions import tracer_of
+from whimbrel.request.expressions import StringExpression
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -36,18 +36,18 @@ def parse_ip(_cmd: Command, args: str) -> Networks:
     for word in words:
         try:
             found.append(parse_written(word))
-        except BadAddress as problem:
+        except InvalidNetwork as problem:
             reason = f": {problem.reason}" if problem.reason else ""
             raise ConfigError(f"ip address '{word}' appears to be invalid{reason}") from None
     return Networks(found)
 
 
-def make_ip(_scope: Scope, _args: str, networks: Networks) -> Check:
+def make_ip(_scope: Scope, _args: str, networks: Networks) -> AuthzCheck:
     """Clients from one of the networks."""
-    return Check(lambda r: GRANTED if r.among(networks) else DENIED, Reads.HEAD)
+    return AuthzCheck(lambda r: GRANTED if r.client_in(networks) else DENIED, Reads.HEAD)
 
 
-def make_host(_scope: Scope, args: str, domains: Template) -> Check:
+def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck:
     """Clients whose name, looked up in both directions, is or lies below one of the domains."""
     async def check(r: Request) -> int:
         name = await confirmed_name(r)
@@ -63,7 +63,7 @@ def make_host(_scope: Scope, args: str, domains: Template) -> Check:
             _complain_of_comment(r, text, only=not words)
         return GRANTED if any(in_domain(domain, name) for domain in require_words(words)) else DENIED
 
-    return Check(check, Reads.CLIENT | Reads.OUTSIDE | Reads.HEAD, waits=True)
+    return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
 
 
 def _complain_of_comment(r: Request, text: str, *, only: bool) -> None:
@@ -73,14 +73,14 @@ def _complain_of_comment(r: Request, text: str, *, only: bool) -> None:
         r.log("warn", f"authz_host authorize: ignoring comment in 'Require host {text}'", code="AH10121", module="authz_host")
 
 
-def make_forward_dns(_scope: Scope, _args: str, names: Template) -> Check:
+def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     """Clients whose address one of the names has."""
     async def check(r: Request) -> int:
         own = numeric_address(client_address(r))
-        r.outside()
+        r.set_uncacheable()
         text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
         for name in require_words((text or "").partition("#")[0]):
-            found = await r.engine.runtime.addresses_of(name)
+            found = await r.engine.runtime.resolve(name)
             if not found:
                 r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
                 continue
@@ -91,18 +91,18 @@ def make_forward_dns(_scope: Scope, _args: str, names: Template) -> Check:
                 return GRANTED
         return DENIED
 
-    return Check(check, Reads.CLIENT | Reads.OUTSIDE | Reads.HEAD, waits=True)
+    return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
 
 
 _LOOPBACK = Networks([parse_written("127.0.0.0/8"), parse_written("::1")])
 
 
-def make_local(_scope: Scope, _args: str, _parsed: Any) -> Check:
+def make_local(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     """Clients of this machine: loopback addresses, and clients that come from the address they came to."""
     def check(r: Request) -> int:
-        return GRANTED if r.among(_LOOPBACK) or r.among(_the_same(r.connection.local_ip)) else DENIED
+        return GRANTED if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip)) else DENIED
 
-    return Check(check, Reads.HEAD)
+    return AuthzCheck(check, Reads.HEAD)
 
 
 @lru_cache(maxsize=256)
@@ -113,29 +113,29 @@ def _the_same(address: str) -> Networks:
 
 
 # 2.2 ----------------------------------------------------------------------------------------------
-def make_access22(scope: Scope) -> Made | None:
+def make_access22(scope: Scope) -> CompiledHook | None:
     """Order, Allow and Deny as 2.2 ran them; the log is silent where Satisfy Any and a Require line still may let the client in."""
     if not scope.dialect.access_in_core:
         return None
-    record, always = scope.folder(AllowDenySettings), scope.dialect.satisfy_any_logs
+    record, always = scope.dir_config(AllowDenyDirConfig), scope.dialect.satisfy_any_logs
     denied, reads, waits = compile_denied(record)
 
-    def answer(r: Request, refused: bool) -> Answer:
+    def answer(r: Request, refused: bool) -> HookStatus:
         if not refused:
             return OK
         if always or satisfies(r) != "any" or not auth_required(r):
             r.log("error", f"client denied by server configuration: {r.filename}", module="authz_host")
         return 403
 
-    async def check_waiting(r: Request) -> Answer:
+    async def check_waiting(r: Request) -> HookStatus:
         return answer(r, await denied(r))
 
-    fn, pausing = told_check(record, check_waiting if waits else lambda r: answer(r, denied(r)), watching(scope), waits)
-    return Made(fn, reads, pausing)
+    fn, pausing = traced_check(record, check_waiting if waits else lambda r: answer(r, denied(r)), tracer_of(scope), waits)
+    return CompiledHook(fn, reads, pausing)
 
 
 MODULE = Module(
-    name="authz_host_module", source="mod_authz_host.c", folder_settings=AllowDenySettings, directives=directives(Versions.V22),
+    name="authz_host_module", source="mod_authz_host.c", dir_config=AllowDenyDirConfig, directives=directives(Versions.V22),
     hooks=(Hook(ACCESS_CHECKER, make_access22),),
     providers=(
         Provider("authz", "ip", AuthzProvider(make_ip, parse_ip, Networks.union), Versions.V24),

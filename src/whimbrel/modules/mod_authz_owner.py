@@ -10,13 +10,13 @@ import os
 import pwd
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
+from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, AuthzCheck
 from whimbrel.modules.core.access22 import Requirement, applying, requirements
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
-from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ GROUP_NOTE = "authz_group"
 
 
 @dataclass(slots=True)
-class AuthzOwnerSettings:
+class AuthzOwnerDirConfig:
     """Per-directory settings (2.2)."""
 
     authoritative: bool = setting(True)
@@ -46,10 +46,10 @@ def _owner_and_group(r: Request, group: bool) -> str | _Problem:
     """The name of the owner of the request's file, or of its group."""
     if r.filename is None:
         return _Problem("no filename available", ("AH01632", "AH01638"))
-    info = r.files.stat(r.filename)
+    info = r.deps.stat(r.filename)
     if info is None:
-        return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.files.errno or 2)
-    r.outside()  # the database of accounts can change unseen
+        return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.deps.errno or 2)
+    r.set_uncacheable()  # the database of accounts can change unseen
     try:
         return grp.getgrgid(info.st_gid).gr_name if group else pwd.getpwuid(info.st_uid).pw_name
     except KeyError:
@@ -61,7 +61,7 @@ def _log(r: Request, reason: str, code: str, errno: int = 0) -> None:
     r.log("error", f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}", code=code, module="authz_owner", cause=cause)
 
 
-def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> Check:
+def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     """The user whose name the file's owner has on this system."""
     def check(r: Request) -> int:
         if r.user is None:
@@ -75,7 +75,7 @@ def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> Check:
             return DENIED
         return GRANTED
 
-    return Check(check, Reads.HEAD | Reads.FILES)
+    return AuthzCheck(check, Reads.HEAD | Reads.FILES)
 
 
 def file_group(r: Request) -> str | None:
@@ -88,13 +88,13 @@ def file_group(r: Request) -> str | None:
 
 
 # 2.2 ----------------------------------------------------------------------------------------------
-def make_check22(scope: Scope) -> Made | None:
+def make_check22(scope: Scope) -> CompiledHook | None:
     """2.2: decides file-owner, and notes the group for file-group."""
     if not scope.dialect.authoritative_chain:
         return None
-    lines, authoritative = requirements(scope), scope.folder(AuthzOwnerSettings).authoritative
+    lines, authoritative = requirements(scope), scope.dir_config(AuthzOwnerDirConfig).authoritative
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         reason: tuple[str, int] | None = None
         passed = False  # a file-group line came before every file-owner line: where the group is known, the modules of groups decide
         for line in applying(lines, r):
@@ -110,7 +110,7 @@ def make_check22(scope: Scope) -> Made | None:
         _log(r, reason[0], "", reason[1])
         return 401
 
-    return Made(check, Reads.HEAD | Reads.FILES)
+    return CompiledHook(check, Reads.HEAD | Reads.FILES)
 
 
 def _owner_matches(r: Request) -> tuple[str, int] | None:
@@ -130,9 +130,9 @@ def _note_group(r: Request, _line: Requirement) -> tuple[str, int] | None:
 
 
 MODULE = Module(
-    name="authz_owner_module", source="mod_authz_owner.c", folder_settings=AuthzOwnerSettings,
+    name="authz_owner_module", source="mod_authz_owner.c", dir_config=AuthzOwnerDirConfig,
     directives=(
-        Directive(name="AuthzOwnerAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
+        Directive(name="AuthzOwnerAuthoritative", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
                   help="Set to 'Off' to allow access control to be passed along to lower modules. (default is On.)"),
     ),
     hooks=(Hook(AUTH_CHECKER, make_check22),),

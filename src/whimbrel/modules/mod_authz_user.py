@@ -7,29 +7,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, Check
+from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, AuthzCheck
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Provider, Reads, Scope
-from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
-from whimbrel.request.expressions import Template
+from whimbrel.request.expressions import StringExpression
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
 
 @dataclass(slots=True)
-class AuthzUserSettings:
+class AuthzUserDirConfig:
     """Per-directory settings (2.2)."""
 
     authoritative: bool = setting(True)
 
 
-def make_user(_scope: Scope, _args: str, names: Template) -> Check:
+def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
     """The users named."""
     constant = names.fixed
     if constant is None:
@@ -39,9 +39,9 @@ def make_user(_scope: Scope, _args: str, names: Template) -> Check:
             text = expanded(r, names, "authz_user", "user", "AH02594")
             return GRANTED if text is not None and r.user in require_words(text) else _not_named(r, logged=text is not None)
 
-        return Check(check, names.reads)
+        return AuthzCheck(check, names.reads)
     known = frozenset(require_words(constant))
-    return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else _not_named(r))
+    return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else _not_named(r))
 
 
 def _not_named(r: Request, *, logged: bool = True) -> int:
@@ -51,18 +51,18 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
     return DENIED
 
 
-def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> Check:
+def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
     """Every user who has been authenticated."""
-    return Check(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.HEAD)
+    return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.HEAD)
 
 
-def make_check22(scope: Scope) -> Made | None:
+def make_check22(scope: Scope) -> CompiledHook | None:
     """2.2: owns the words user and valid-user; declines where no line has them, or where it is not authoritative and nobody matches."""
     if not scope.dialect.authoritative_chain:
         return None
-    lines, authoritative = requirements(scope), scope.folder(AuthzUserSettings).authoritative
+    lines, authoritative = requirements(scope), scope.dir_config(AuthzUserDirConfig).authoritative
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         mine = False
         for line in applying(lines, r):
             if line.name == "valid-user":
@@ -77,13 +77,13 @@ def make_check22(scope: Scope) -> Made | None:
               module="authz_user")
         return 401
 
-    return Made(check)
+    return CompiledHook(check)
 
 
 MODULE = Module(
-    name="authz_user_module", source="mod_authz_user.c", folder_settings=AuthzUserSettings,
+    name="authz_user_module", source="mod_authz_user.c", dir_config=AuthzUserDirConfig,
     directives=(
-        Directive(name="AuthzUserAuthoritative", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
+        Directive(name="AuthzUserAuthoritative", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("authoritative"), versions=Versions.V22,
                   help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require user' or 'require valid-user' "
                        "statement is not met. (default: On)."),
     ),

@@ -7,33 +7,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.modules.setters import set_flag, set_text
 from whimbrel.numbers import atoi
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
-from whimbrel.request.files import is_folder
+from whimbrel.request.files import is_directory
 
 
 @dataclass(slots=True)
-class CernMetaFolder:
+class CernMetaDirConfig:
     """Per-directory settings."""
 
-    folder: str = setting(".web")
+    directory: str = setting(".web")
     suffix: str = setting(".meta")
     active: bool = setting(False)
 
 
-def take_fields(r: Any, data: bytes) -> Answer:
+def take_fields(r: Any, data: bytes) -> HookStatus:
     """The fields of a meta file go into the answer; 500 for a line without a colon.
 
     The last line may be empty.  After another empty line nothing is read, and of what came before it only type and status count.
     """
     fields = []
-    lines = text(data).split("\n")
+    lines = to_text(data).split("\n")
     for line in lines if lines[-1] else lines[:-1]:
         line = line.removesuffix("\r")
         if not line:
@@ -55,23 +55,23 @@ def take_fields(r: Any, data: bytes) -> Answer:
     return OK
 
 
-def make_fields(scope: Scope) -> Made | None:
+def make_fields(scope: Scope) -> CompiledHook | None:
     """Read the meta file of the file that is asked for, if there is one that the client may ask for itself."""
-    conf = scope.folder(CernMetaFolder)
+    conf = scope.dir_config(CernMetaDirConfig)
     if not conf.active:
         return None
 
-    async def fixup(r: Any) -> Answer:
-        if r.info is None or is_folder(r.info) or r.uri.endswith("/"):
+    async def fixup(r: Any) -> HookStatus:
+        if r.finfo is None or is_directory(r.finfo) or r.uri.endswith("/"):
             return DECLINED
-        folder, _, name = r.filename.rpartition("/")
-        path = f"{folder}/{conf.folder}/{name}{conf.suffix}"
+        directory, _, name = r.filename.rpartition("/")
+        path = f"{directory}/{conf.directory}/{name}{conf.suffix}"
         sub = await r.engine.lookup_file(r, path)
         if sub.status != 200:
             return DECLINED
-        r.files.stat(path)
+        r.deps.stat(path)
         try:
-            with open(raw(path), "rb") as file:
+            with open(to_bytes(path), "rb") as file:
                 data = file.read()
         except FileNotFoundError:
             return DECLINED
@@ -80,18 +80,18 @@ def make_fields(scope: Scope) -> Made | None:
             return 403
         return take_fields(r, data)
 
-    return Made(fixup, Reads.HEAD | Reads.FILES, waits=True)
+    return CompiledHook(fixup, Reads.HEAD | Reads.FILES, is_async=True)
 
 
 MODULE = Module(
     name="cern_meta_module",
     source="mod_cern_meta.c",
-    folder_settings=CernMetaFolder,
+    dir_config=CernMetaDirConfig,
     directives=(
-        Directive(name="MetaFiles", args=Args.FLAG, where=Where.OR_INDEXES, apply=set_flag("active"), help="Limited to 'on' or 'off'"),
-        Directive(name="MetaDir", args=Args.TAKE1, where=Where.OR_INDEXES, apply=set_text("folder"),
+        Directive(name="MetaFiles", args=Args.FLAG, where=Context.OR_INDEXES, apply=set_flag("active"), help="Limited to 'on' or 'off'"),
+        Directive(name="MetaDir", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("folder"),
                   help="the name of the directory containing meta files"),
-        Directive(name="MetaSuffix", args=Args.TAKE1, where=Where.OR_INDEXES, apply=set_text("suffix"), help="the filename suffix for meta files"),
+        Directive(name="MetaSuffix", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("suffix"), help="the filename suffix for meta files"),
     ),
     hooks=(Hook(FIXUPS, make_fields, Order.MIDDLE),),
 )

@@ -8,29 +8,29 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
-from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogSettings
+from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
 from whimbrel.modules.setters import timeout
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
 
 
 @dataclass(slots=True)
-class CgiFolder:
+class CgiDirConfig:
     """CGIScriptTimeout in seconds; 0: as TimeOut."""
 
     timeout: float = setting(0.0)
 
 
 @dataclass(slots=True)
-class CgiServer(ScriptLogSettings):
+class CgiServerConfig(ScriptLogServerConfig):
     """The script log."""
 
 
-def set_timeout(cmd: Command, conf: CgiFolder, words: list[str]) -> None:
+def set_timeout(cmd: Command, conf: CgiDirConfig, words: list[str]) -> None:
     """A time with or without unit."""
     time = timeout(words[0])
     if time is None:
@@ -40,29 +40,29 @@ def set_timeout(cmd: Command, conf: CgiFolder, words: list[str]) -> None:
 
 def complain(r: Any, words: str) -> None:
     """A line of a program's standard error."""
-    r.log("error", words if r.plan.dialect.reasons_22 else f"stderr from {r.filename}: {words}", code="AH01215", module="cgi")
+    r.log("error", words if r.plan.dialect.wire_22 else f"stderr from {r.filename}: {words}", code="AH01215", module="cgi")
 
 
 REFUSALS = ("AH02809", "AH02810", "AH02811", "AH02812", "AH02813")
 
 
-def make_handler(scope: Scope) -> Made:
+def make_handler(scope: Scope) -> CompiledHook:
     """Runs the request's file for the handler cgi-script."""
-    from whimbrel.modules.cgi_script import HANDLERS, Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
+    from whimbrel.modules.cgi_script import HANDLERS, CgiVariant, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
 
-    log = ScriptLog(scope.server(CgiServer))
-    run = make_runner(Manner("cgi", REFUSALS, complain, "", True), log, timeout_of(scope, scope.folder(CgiFolder).timeout), body_limit_of(scope))
-    return Made(run, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
+    log = ScriptLog(scope.server_config(CgiServerConfig))
+    run = make_runner(CgiVariant("cgi", REFUSALS, complain, "", True), log, timeout_of(scope, scope.dir_config(CgiDirConfig).timeout), body_limit_of(scope))
+    return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
 
 
 MODULE = Module(
     name="cgi_module",
     source="mod_cgi.c",
-    folder_settings=CgiFolder,
-    server_settings=CgiServer,
+    dir_config=CgiDirConfig,
+    server_config=CgiServerConfig,
     directives=(
         *DIRECTIVES,
-        Directive(name="CGIScriptTimeout", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=set_timeout, versions=Versions.V24,
+        Directive(name="CGIScriptTimeout", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, apply=set_timeout, versions=Versions.V24,
                   help="The amount of time to wait between successful reads from the CGI script, in seconds."),
     ),
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),

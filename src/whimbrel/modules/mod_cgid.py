@@ -8,33 +8,33 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.errors import ConfigError
-from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogSettings
+from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
 from whimbrel.modules.setters import global_only, timeout
 from whimbrel.numbers import BLANKS, atoi
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
 
 
 @dataclass(slots=True)
-class CgidFolder:
+class CgidDirConfig:
     """CGIDScriptTimeout in seconds; 0: as TimeOut."""
 
     timeout: float = setting(0.0)
 
 
 @dataclass(slots=True)
-class CgidServer(ScriptLogSettings):
+class CgidServerConfig(ScriptLogServerConfig):
     """The script log; the socket of httpd's daemon is checked and not used."""
 
     socket: str = setting("")
 
 
-def set_timeout(cmd: Command, conf: CgidFolder, words: list[str]) -> None:
+def set_timeout(cmd: Command, conf: CgidDirConfig, words: list[str]) -> None:
     """A time with or without unit; 2.2 takes negative ones too."""
     time = timeout(words[0])
     if time is None and cmd.dialect.lenient_values and timeout(words[0].lstrip(BLANKS).removeprefix("-")) is not None:
@@ -44,7 +44,7 @@ def set_timeout(cmd: Command, conf: CgidFolder, words: list[str]) -> None:
     conf.timeout = time / 1_000_000
 
 
-def set_socket(cmd: Command, conf: CgidServer, words: list[str]) -> None:
+def set_socket(cmd: Command, conf: CgidServerConfig, words: list[str]) -> None:
     """The socket's path, taken from the server root."""
     conf.socket = cmd.server_path(words[0])
 
@@ -52,35 +52,35 @@ def set_socket(cmd: Command, conf: CgidServer, words: list[str]) -> None:
 def complain(r: Any, words: str) -> None:
     """A line of a program's standard error: it goes to the main server's error log as it is."""
     configuration = r.engine.configuration
-    ask = configuration.provider("log", "error_sink")
-    sink = ask(configuration, configuration.main) if ask is not None else configuration.spec.error_log
+    provider = configuration.provider("log", "error_sink")
+    sink = provider(configuration, configuration.main) if provider is not None else configuration.spec.error_log
     if sink is not None:
-        r.engine.runtime.write_log(sink, raw(words) + b"\n")
+        r.engine.runtime.write_log(sink, to_bytes(words) + b"\n")
 
 
 REFUSALS = ("AH01262", "AH01263", "AH01264", "AH01265", "AH01266")
 
 
-def make_handler(scope: Scope) -> Made:
+def make_handler(scope: Scope) -> CompiledHook:
     """Runs the request's file for the handler cgi-script."""
-    from whimbrel.modules.cgi_script import HANDLERS, Manner, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
+    from whimbrel.modules.cgi_script import HANDLERS, CgiVariant, body_limit_of, make_runner, timeout_of  # costs 50 ms: -t runs nothing
 
-    log = ScriptLog(scope.server(CgidServer))
-    manner = Manner("cgid", REFUSALS, complain, "AH01241", False)
-    run = make_runner(manner, log, timeout_of(scope, scope.folder(CgidFolder).timeout), body_limit_of(scope))
-    return Made(run, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset(HANDLERS))
+    log = ScriptLog(scope.server_config(CgidServerConfig))
+    variant = CgiVariant("cgid", REFUSALS, complain, "AH01241", False)
+    run = make_runner(variant, log, timeout_of(scope, scope.dir_config(CgidDirConfig).timeout), body_limit_of(scope))
+    return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
 
 
 MODULE = Module(
     name="cgid_module",
     source="mod_cgid.c",
-    folder_settings=CgidFolder,
-    server_settings=CgidServer,
+    dir_config=CgidDirConfig,
+    server_config=CgidServerConfig,
     directives=(
         *DIRECTIVES,
-        Directive(name="ScriptSock", args=Args.TAKE1, where=Where.RSRC_CONF, apply=global_only(set_socket), record=Record.SERVER,
+        Directive(name="ScriptSock", args=Args.TAKE1, where=Context.RSRC_CONF, apply=global_only(set_socket), record=ConfigScope.SERVER,
                   help="the name of the socket to use for communication with the cgi daemon."),
-        Directive(name="CGIDScriptTimeout", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=set_timeout,
+        Directive(name="CGIDScriptTimeout", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, apply=set_timeout,
                   help="The amount of time to wait between successful reads from the CGI script, in seconds."),
     ),
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),

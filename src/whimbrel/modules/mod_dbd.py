@@ -9,13 +9,13 @@ import re
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.dbd_drivers import DRIVERS, LIBRARIES, DatabaseError, Query, Result, missing_package
 from whimbrel.modules.setters import set_flag, set_text
 from whimbrel.numbers import is_digits, upper
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Finished, Module, Provider
+from whimbrel.registry.module import CompletedConfig, Module, Provider
 from whimbrel.registry.settings import UNSET, overlaid, setting
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class DbdServer:
+class DbdServerConfig:
     """Per-server settings; *statements* are prepared ones by label."""
 
     driver: str = setting("")
@@ -33,10 +33,10 @@ class DbdServer:
     first: list[str] = setting(make=list)
 
 
-async def ask(r: Request, statement: str, *values: str) -> Result:
+async def query(r: Request, statement: str, *values: str) -> Result:
     """Run *statement*, its ``%s`` filled with *values*, beside the loop; raises DatabaseError."""
-    r.outside()
-    settings = r.server_conf(DbdServer)
+    r.set_uncacheable()
+    settings = r.server_conf(DbdServerConfig)
     driver = DRIVERS.get(settings.driver)
     if driver is None or not settings.params:
         raise DatabaseError("not configured", connected=False)
@@ -46,10 +46,10 @@ async def ask(r: Request, statement: str, *values: str) -> Result:
 
 async def prepared(r: Request, label: str, *values: str) -> Result:
     """`ask` with the statement that DBDPrepareSQL gave *label*; raises KeyError where there is none."""
-    statement = r.server_conf(DbdServer).statements.get(label)
+    statement = r.server_conf(DbdServerConfig).statements.get(label)
     if not statement:
         raise KeyError(label)
-    return await ask(r, statement, *values)
+    return await query(r, statement, *values)
 
 
 def environment_name(prefix: str, column: str) -> str:
@@ -57,58 +57,58 @@ def environment_name(prefix: str, column: str) -> str:
     return prefix + re.sub(r"[^A-Z0-9]", "_", upper(column))
 
 
-def libraries(configuration: Finished) -> set[str]:
+def libraries(configuration: CompletedConfig) -> set[str]:
     """What the drivers of all servers import."""
-    return {name for server in configuration.servers() for name in LIBRARIES.get(server.conf(DbdServer).driver, ())}
+    return {name for server in configuration.servers() for name in LIBRARIES.get(server.conf(DbdServerConfig).driver, ())}
 
 
 # directives ---------------------------------------------------------------------------------------
-def set_driver(cmd: Command, record: DbdServer, words: list[str]) -> None:
+def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     """DBDriver."""
     name = words[0]
     lacking = missing_package(name) if name in DRIVERS else ""
     if name not in DRIVERS or lacking:
-        remedy = f": install Whimbrel with the extra {lacking}" if lacking else ""
-        raise ConfigError(f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so{remedy}")
+        advice = f": install Whimbrel with the extra {lacking}" if lacking else ""
+        raise ConfigError(f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so{advice}")
     record.driver = name
 
 
-def check_number(_cmd: Command, _record: DbdServer, words: list[str]) -> None:
+def check_number(_cmd: Command, _record: DbdServerConfig, words: list[str]) -> None:
     """The sizes of the pool: digits."""
     if not is_digits(words[0]):
         raise ConfigError("Argument must be numeric!")
 
 
-def prepare(_cmd: Command, record: DbdServer, words: list[str]) -> None:
+def prepare(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     """DBDPrepareSQL STATEMENT LABEL."""
     label = words[1] if len(words) > 1 else words[0]
     record.statements = {**({} if record.statements is UNSET else record.statements), label: words[0] if len(words) > 1 else ""}
 
 
-def add_first(_cmd: Command, record: DbdServer, words: list[str]) -> None:
+def add_first(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     """DBDInitSQL: run on each new connection."""
     record.first = [*([] if record.first is UNSET else record.first), words[0]]
 
 
-def _number(name: str, help: str) -> Directive[DbdServer]:
-    return Directive(name=name, args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, apply=check_number, help=help)
+def _number(name: str, help: str) -> Directive[DbdServerConfig]:
+    return Directive(name=name, args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=check_number, help=help)
 
 
 MODULE = Module(
-    name="dbd_module", source="mod_dbd.c", server_settings=DbdServer,
+    name="dbd_module", source="mod_dbd.c", server_config=DbdServerConfig,
     directives=(
-        Directive(name="DBDriver", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, apply=set_driver, help="SQL Driver"),
-        Directive(name="DBDParams", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, apply=set_text("params"), help="SQL Driver Params"),
-        Directive(name="DBDPersist", args=Args.FLAG, where=Where.RSRC_CONF, record=Record.SERVER, apply=set_flag("persist"),
+        Directive(name="DBDriver", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=set_driver, help="SQL Driver"),
+        Directive(name="DBDParams", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=set_text("params"), help="SQL Driver Params"),
+        Directive(name="DBDPersist", args=Args.FLAG, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=set_flag("persist"),
                   help="Use persistent connection/pool"),
-        Directive(name="DBDPrepareSQL", args=Args.TAKE12, where=Where.RSRC_CONF, record=Record.SERVER, apply=prepare,
+        Directive(name="DBDPrepareSQL", args=Args.TAKE12, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=prepare,
                   help="SQL statement to prepare (or nothing, to override statement inherited from main server) and label"),
-        Directive(name="DBDInitSQL", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, apply=add_first, versions=Versions.V24,
+        Directive(name="DBDInitSQL", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=add_first, versions=Versions.V24,
                   help="SQL statement to be executed after connection is created"),
         _number("DBDMin", "Minimum number of connections"),
         _number("DBDKeep", "Maximum number of sustained connections"),
         _number("DBDMax", "Maximum number of connections"),
         _number("DBDExptime", "Keepalive time for idle connections"),
     ),
-    providers=(Provider("dbd", "ask", ask), Provider("libraries", "dbd", libraries)),
+    providers=(Provider("dbd", "ask", query), Provider("libraries", "dbd", libraries)),
 )

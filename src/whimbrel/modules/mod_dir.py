@@ -10,24 +10,24 @@ from stat import S_IFDIR
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.setters import set_flag
 from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.files import KIND, is_file
 
-FOLDER_HANDLER = "httpd/unix-directory"
+DIRECTORY_HANDLER = "httpd/unix-directory"
 REWRITE_HANDLER = "redirect-handler"
 
 
 @dataclass(slots=True)
-class DirSettings:
+class DirDirConfig:
     """Per-directory settings.
 
     *names* None means that DirectoryIndex was never given, *redirect* is 0 or the status of DirectoryIndexRedirect.
@@ -40,7 +40,7 @@ class DirSettings:
     fallback: str | None = setting(None)
 
 
-def add_names_24(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
+def add_names_24(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
     """Every word of the line; ``disabled`` as the only word forgets the names of this section."""
     found = []
     for word in split_words(args[0]):
@@ -51,7 +51,7 @@ def add_names_24(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
     conf.names = [] if [w.lower() for w in found] == ["disabled"] else [*known, *found]
 
 
-def add_name_22(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
+def add_name_22(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
     """One name; 2.2 knows no ``disabled``."""
     known = [] if conf.names is UNSET or conf.names is None else conf.names
     conf.names = [*known, args[0]]
@@ -60,7 +60,7 @@ def add_name_22(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
 _REDIRECTS = {"on": 302, "off": 0, "permanent": 301, "temp": 302, "seeother": 303}
 
 
-def set_redirect(cmd: Command, conf: DirSettings, args: list[str]) -> None:
+def set_redirect(cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
     """On, Off, a word or a number from 300 to 399."""
     word = args[0]
     if word.lower() in _REDIRECTS:
@@ -73,17 +73,17 @@ def set_redirect(cmd: Command, conf: DirSettings, args: list[str]) -> None:
         raise ConfigError(f"{cmd.name} ON|OFF|permanent|temp|seeother|3xx")
 
 
-def set_fallback(_cmd: Command, conf: DirSettings, args: list[str]) -> None:
+def set_fallback(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
     """A URL path, or ``disabled``."""
     conf.fallback = None if args[0].lower() == "disabled" else args[0]
 
 
 def _serves(sub: Any) -> bool:
     """Whether the sub-request found something that may stand for the folder: a file, not just an address with path information."""
-    return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.info))
+    return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.finfo))
 
 
-def _take_over(r: Any, sub: Any) -> Answer:
+def _take_over(r: Any, sub: Any) -> HookStatus:
     """Send the client what the sub-request would have sent: its redirect, its refusal."""
     r.notes = {**sub.notes, **r.notes}
     r.headers_out = sub.headers_out.overlay(r.headers_out)
@@ -92,8 +92,8 @@ def _take_over(r: Any, sub: Any) -> Answer:
     return status
 
 
-def _make_fallback(conf: DirSettings) -> Any:
-    async def fall_back(r: Any) -> Answer:
+def _make_fallback(conf: DirDirConfig) -> Any:
+    async def fall_back(r: Any) -> HookStatus:
         sub = await r.engine.lookup_uri(r, conf.fallback or "", with_query=True)
         if _serves(sub):
             r.engine.fast_redirect(sub, r)
@@ -105,8 +105,8 @@ def _make_fallback(conf: DirSettings) -> Any:
     return fall_back
 
 
-def _make_slash(conf: DirSettings) -> Any:
-    def slash(r: Any) -> Answer:
+def _make_slash(conf: DirDirConfig) -> Any:
+    def slash(r: Any) -> HookStatus:
         """301 to the name with a slash; whoever can't follow redirects of other methods is left alone."""
         if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
             return DECLINED
@@ -117,11 +117,11 @@ def _make_slash(conf: DirSettings) -> Any:
     return slash
 
 
-def _make_index(conf: DirSettings) -> Any:
+def _make_index(conf: DirDirConfig) -> Any:
     names = ["index.html"] if conf.names is None else conf.names
     last = len(names) - 1
 
-    async def index(r: Any) -> Answer:
+    async def index(r: Any) -> HookStatus:
         """Try the names in order; the first file becomes the answer, the first redirect or the last refusal is passed on."""
         failure = 0
         for at, name in enumerate(names):
@@ -144,42 +144,42 @@ def _make_index(conf: DirSettings) -> Any:
     return index
 
 
-def make_fixup(scope: Scope) -> Made | None:
+def make_fixup(scope: Scope) -> CompiledHook | None:
     """What a folder's URL becomes: the name with a slash, an index file, or nothing (then a listing may follow)."""
-    conf = scope.folder(DirSettings)
+    conf = scope.dir_config(DirDirConfig)
     fall_back, slash, index = _make_fallback(conf), _make_slash(conf), _make_index(conf)
 
-    async def fixup(r: Any) -> Answer:
-        if r.info is None:
-            answer: Answer = await fall_back(r) if r.handler is None else DECLINED
+    async def fixup(r: Any) -> HookStatus:
+        if r.finfo is None:
+            answer: HookStatus = await fall_back(r) if r.handler is None else DECLINED
             return answer
         if not r.uri.endswith("/"):
-            found: Answer = slash(r)
+            found: HookStatus = slash(r)
             return found
         if r.handler == REWRITE_HANDLER:
             return DECLINED
         if r.handler is None:
-            r.handler = FOLDER_HANDLER
-        if r.path_info or (conf.check_handler and r.handler != FOLDER_HANDLER):
+            r.handler = DIRECTORY_HANDLER
+        if r.path_info or (conf.check_handler and r.handler != DIRECTORY_HANDLER):
             return DECLINED
-        tried: Answer = await index(r)
+        tried: HookStatus = await index(r)
         return tried
 
-    def unless_file(r: Any) -> Answer | Awaitable[Answer]:
-        info = r.info
+    def unless_file(r: Any) -> HookStatus | Awaitable[HookStatus]:
+        info = r.finfo
         if conf.fallback is None if info is None else info.st_mode & KIND != S_IFDIR:
             return DECLINED
         return fixup(r)
 
-    return Made(unless_file, Reads.HEAD | Reads.FILES, waits=True, needs_file=conf.fallback is None)
+    return CompiledHook(unless_file, Reads.HEAD | Reads.FILES, is_async=True, needs_file=conf.fallback is None)
 
 
-INDEXES = Where.OR_INDEXES
+INDEXES = Context.OR_INDEXES
 
 MODULE = Module(
     name="dir_module",
     source="mod_dir.c",
-    folder_settings=DirSettings,
+    dir_config=DirDirConfig,
     directives=(
         Directive(name="FallbackResource", args=Args.TAKE1, where=INDEXES, apply=set_fallback, help="Set a default handler"),
         Directive(name="DirectoryIndex", args=Args.RAW_ARGS, where=INDEXES, apply=add_names_24, help="a list of file names", versions=Versions.V24),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.config.model import confs
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.modules.setters import set_choice, set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
@@ -19,7 +19,7 @@ LEVELS = "emerg alert crit error warn notice info debug"
 
 
 @dataclass(slots=True)
-class DumpioServer:
+class DumpioServerConfig:
     """What is dumped, and in 2.2 at which level (2.4: trace7)."""
 
     input: bool = setting(False)
@@ -27,27 +27,27 @@ class DumpioServer:
     level: str = setting("debug")
 
 
-def wanted(_configuration: Any, server: Any) -> DumpioServer:
+def wanted(_configuration: Any, server: Any) -> DumpioServerConfig:
     """The settings in force."""
-    found: DumpioServer = server.conf(DumpioServer)
+    found: DumpioServerConfig = server.config(DumpioServerConfig)
     return found
 
 
 def any_wanted(configuration: Any) -> bool:
     """Whether some server wants a dump."""
-    return any(conf.input or conf.output for conf in confs(configuration.servers(), DumpioServer))
+    return any(conf.input or conf.output for conf in confs(configuration.servers(), DumpioServerConfig))
 
 
 MODULE = Module(
     name="dumpio_module",
     source="mod_dumpio.c",
-    server_settings=DumpioServer,
+    server_config=DumpioServerConfig,
     directives=(
-        Directive(name="DumpIOInput", args=Args.FLAG, where=Where.RSRC_CONF, apply=set_flag("input"), record=Record.SERVER,
+        Directive(name="DumpIOInput", args=Args.FLAG, where=Context.RSRC_CONF, apply=set_flag("input"), record=ConfigScope.SERVER,
                   help="Enable I/O Dump on Input Data"),
-        Directive(name="DumpIOOutput", args=Args.FLAG, where=Where.RSRC_CONF, apply=set_flag("output"), record=Record.SERVER,
+        Directive(name="DumpIOOutput", args=Args.FLAG, where=Context.RSRC_CONF, apply=set_flag("output"), record=ConfigScope.SERVER,
                   help="Enable I/O Dump on Output Data"),
-        Directive(name="DumpIOLogLevel", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, versions=Versions.V22,
+        Directive(name="DumpIOLogLevel", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, versions=Versions.V22,
                   apply=set_choice("level", {word: word for word in LEVELS.split()},
                                    f"DumpIOLogLevel requires level keyword: one of {LEVELS.replace(' ', '/')}"),
                   help="Level at which DumpIO info is logged"),

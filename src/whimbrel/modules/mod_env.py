@@ -9,36 +9,36 @@ import os
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.octets import from_system, to_system
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import FIXUPS, OK, Answer
-from whimbrel.request.variables import Variables
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import FIXUPS, OK, HookStatus
+from whimbrel.request.variables import LazyEnv
 
 
 @dataclass(slots=True)
-class EnvSettings:
+class EnvDirConfig:
     """Per-directory settings: variables to set, and names that an outer section's variables lose here."""
 
     values: dict[str, str] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
 
-    def laid_over(self, base: EnvSettings) -> EnvSettings:
+    def merge_onto(self, base: EnvDirConfig) -> EnvDirConfig:
         """UnsetEnv takes variables away from the outer sections only; the inner section's own are set after that."""
-        kept = {name: value for name, value in base.values.items() if name not in self.removed}
-        return EnvSettings({**kept, **self.values})
+        remaining = {name: value for name, value in base.values.items() if name not in self.removed}
+        return EnvDirConfig({**remaining, **self.values})
 
 
-def set_env(cmd: Command, conf: EnvSettings, words: list[str]) -> None:
+def set_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
     """Without a value the variable is empty."""
-    if "=" in words[0] and cmd.dialect.ah_codes:
+    if "=" in words[0] and cmd.dialect.messages_24:
         name, _, value = words[0].lstrip("=").partition("=")
         cmd.warn(f"Spurious usage of '=' in an environment variable name. 'SetEnv {name} {value}' expected instead?", code="AH10032")
     conf.values[words[0]] = words[1] if len(words) > 1 else ""
 
 
-def pass_env(cmd: Command, conf: EnvSettings, words: list[str]) -> None:
+def pass_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
     """Take a variable from the environment that the server was started with; a missing one is only warned of."""
     value = os.environ.get(to_system(words[0]))
     if value is None:
@@ -47,35 +47,35 @@ def pass_env(cmd: Command, conf: EnvSettings, words: list[str]) -> None:
         conf.values[words[0]] = from_system(value)
 
 
-def unset_env(_cmd: Command, conf: EnvSettings, words: list[str]) -> None:
+def unset_env(_cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
     """Take a variable away: of the outer sections, and of this one as far as it is already set."""
     conf.values.pop(words[0], None)
     conf.removed.add(words[0])
 
 
-def make_fixup(scope: Scope) -> Made | None:
+def make_fixup(scope: Scope) -> CompiledHook | None:
     """Set the variables that no earlier phase has set: what SetEnvIf found stays (httpd's table then holds both, the earlier one first)."""
-    values = scope.folder(EnvSettings).values
+    values = scope.dir_config(EnvDirConfig).values
     if not values:
         return None
 
-    def fixup(r: Any) -> Answer:
+    def fixup(r: Any) -> HookStatus:
         env = r.env
-        r.env = env.over(values) if isinstance(env, Variables) else {**values, **env}
+        r.env = env.over(values) if isinstance(env, LazyEnv) else {**values, **env}
         return OK
 
-    return Made(fixup, Reads.NOTHING)
+    return CompiledHook(fixup, Reads.NOTHING)
 
 
 MODULE = Module(
     name="env_module",
     source="mod_env.c",
-    folder_settings=EnvSettings,
+    dir_config=EnvDirConfig,
     directives=(
-        Directive(name="PassEnv", args=Args.ITERATE, where=Where.OR_FILEINFO, apply=pass_env, help="a list of environment variables to pass to CGI."),
-        Directive(name="SetEnv", args=Args.TAKE12, where=Where.OR_FILEINFO, apply=set_env,
+        Directive(name="PassEnv", args=Args.ITERATE, where=Context.OR_FILEINFO, apply=pass_env, help="a list of environment variables to pass to CGI."),
+        Directive(name="SetEnv", args=Args.TAKE12, where=Context.OR_FILEINFO, apply=set_env,
                   help="an environment variable name and optional value to pass to CGI."),
-        Directive(name="UnsetEnv", args=Args.ITERATE, where=Where.OR_FILEINFO, apply=unset_env,
+        Directive(name="UnsetEnv", args=Args.ITERATE, where=Context.OR_FILEINFO, apply=unset_env,
                   help="a list of variables to remove from the CGI environment."),
     ),
     hooks=(Hook(FIXUPS, make_fixup, Order.MIDDLE),),

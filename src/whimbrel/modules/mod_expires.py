@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import own, set_flag
 from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 
 DAY = 86400
@@ -24,7 +24,7 @@ Code = tuple[str, int]  # "A" from the request or "M" from the file's time, seco
 
 
 @dataclass(slots=True)
-class ExpiresFolder:
+class ExpiresDirConfig:
     """Per-directory settings; *types* maps a media type (lower case) or ``text/*`` to its code."""
 
     active: bool = setting(False)
@@ -32,10 +32,10 @@ class ExpiresFolder:
     types: dict[str, Code] = setting(make=dict)
     wildcards: bool = setting(False)
 
-    def laid_over(self, base: ExpiresFolder) -> ExpiresFolder:
+    def merge_onto(self, base: ExpiresDirConfig) -> ExpiresDirConfig:
         """Types add up, yet wildcards count only where this very section has one."""
         low, high = (t if isinstance(t, dict) else {} for t in (base.types, self.types))
-        return ExpiresFolder(
+        return ExpiresDirConfig(
             base.active if self.active is UNSET else self.active, base.default if self.default is UNSET else self.default, {**low, **high},
             self.wildcards,
         )
@@ -69,7 +69,7 @@ def _seconds(number: str, unit: str) -> int:
     return factor * atoi(number)
 
 
-def set_default(cmd: Command, conf: ExpiresFolder, words: list[str]) -> None:
+def set_default(cmd: Command, conf: ExpiresDirConfig, words: list[str]) -> None:
     """ExpiresDefault CODE."""
     try:
         conf.default = parse_code(words[0])
@@ -77,7 +77,7 @@ def set_default(cmd: Command, conf: ExpiresFolder, words: list[str]) -> None:
         raise ConfigError(f"'{cmd.name} {words[0]}': {problem.reason}") from None
 
 
-def add_type(cmd: Command, conf: ExpiresFolder, words: list[str]) -> None:
+def add_type(cmd: Command, conf: ExpiresDirConfig, words: list[str]) -> None:
     """ExpiresByType TYPE CODE."""
     kind = words[0]
     if "/" not in kind:
@@ -92,7 +92,7 @@ def add_type(cmd: Command, conf: ExpiresFolder, words: list[str]) -> None:
 
 
 # Filter -------------------------------------------------------------------------------------------------------------------------------------------
-def _code_for(conf: ExpiresFolder, content_type: str | None) -> Code | None:
+def _code_for(conf: ExpiresDirConfig, content_type: str | None) -> Code | None:
     kind = strip((content_type or "").split(";", 1)[0]).lower()
     found = conf.types.get(kind)
     if found is None and conf.wildcards is True and "/" in kind:
@@ -100,43 +100,43 @@ def _code_for(conf: ExpiresFolder, content_type: str | None) -> Code | None:
     return conf.default if found is None else found
 
 
-def make_insert(scope: Scope) -> Made | None:
+def make_insert(scope: Scope) -> CompiledHook | None:
     """Set the fields of answers that have no Expires of their own; not of errors, nor of sub-requests."""
-    conf = scope.folder(ExpiresFolder)
+    conf = scope.dir_config(ExpiresDirConfig)
     if not conf.active:
         return None
 
     def change(r: Any) -> None:
         code = None if "Expires" in r.err_headers_out or "Expires" in r.headers_out else _code_for(conf, r.content_type)
-        if code is None or (code[0] == "M" and r.info is None):
+        if code is None or (code[0] == "M" and r.finfo is None):
             return
         now = int(r.time)
-        base = r.info.st_mtime_ns // 1_000_000_000 if code[0] == "M" else now
+        base = r.finfo.st_mtime_ns // 1_000_000_000 if code[0] == "M" else now
         expires = max(base + code[1], now)
         date, fixed, seconds = r.engine.http_date, code[0] == "M", code[1]
         r.headers_out.merge("Cache-Control", f"max-age={expires - now}")
         r.headers_out.set("Expires", date(expires))
-        r.files.moving += [
+        r.deps.clock_fields += [
             (f"max-age={expires - now}", lambda now: f"max-age={max((base if fixed else now) + seconds, now) - now}"),
             (f"\r\nExpires: {date(expires)}\r\n", lambda now: f"\r\nExpires: {date(max((base if fixed else now) + seconds, now))}\r\n"),
         ]
 
-    def insert(r: Any) -> Answer:
+    def insert(r: Any) -> HookStatus:
         if r.main is None and r.status < 400:
             r.output_filters.insert(0, change)
         return OK
 
-    return Made(insert, Reads.HEAD | Reads.FILES)
+    return CompiledHook(insert, Reads.HEAD | Reads.FILES)
 
 
 MODULE = Module(
     name="expires_module",
     source="mod_expires.c",
-    folder_settings=ExpiresFolder,
+    dir_config=ExpiresDirConfig,
     directives=(
-        Directive(name="ExpiresActive", args=Args.FLAG, where=Where.OR_INDEXES, apply=set_flag("active"), help="Limited to 'on' or 'off'"),
-        Directive(name="ExpiresByType", args=Args.TAKE2, where=Where.OR_INDEXES, apply=add_type, help="a MIME type followed by an expiry date code"),
-        Directive(name="ExpiresDefault", args=Args.TAKE1, where=Where.OR_INDEXES, apply=set_default, help="an expiry date code"),
+        Directive(name="ExpiresActive", args=Args.FLAG, where=Context.OR_INDEXES, apply=set_flag("active"), help="Limited to 'on' or 'off'"),
+        Directive(name="ExpiresByType", args=Args.TAKE2, where=Context.OR_INDEXES, apply=add_type, help="a MIME type followed by an expiry date code"),
+        Directive(name="ExpiresDefault", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_default, help="an expiry date code"),
     ),
     hooks=(Hook(INSERT_FILTER, make_insert, Order.MIDDLE), Hook(INSERT_ERROR_FILTER, make_insert, Order.MIDDLE)),
 )

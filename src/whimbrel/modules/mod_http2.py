@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.configuration import STREAM_TAGS
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, timeout
 from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MISSING = "http2 missing"
 
 
 @dataclass(slots=True)
-class Http2Server:
+class Http2ServerConfig:
     """Per-server settings: sizes in bytes, times in seconds; None where the kind of connection decides."""
 
     direct: bool | None = setting(None)
@@ -42,7 +42,7 @@ class Http2Server:
 
 
 @dataclass(slots=True)
-class Http2Folder:
+class Http2DirConfig:
     """Per-directory settings."""
 
     upgrade: bool | None = setting(None)
@@ -85,7 +85,7 @@ def time(name: str, reason: str) -> Setter:
     return apply
 
 
-def set_padding(_cmd: Command, conf: Http2Server, words: list[str]) -> None:
+def set_padding(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
     """H2Padding: 0 to 8 bits."""
     bits = atoi(words[0])
     if bits < 0:
@@ -95,7 +95,7 @@ def set_padding(_cmd: Command, conf: Http2Server, words: list[str]) -> None:
     conf.padding = bits
 
 
-def check_diary(_cmd: Command, _conf: Http2Server, words: list[str]) -> None:
+def check_diary(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
     """H2PushDiarySize: a power of two below 65536."""
     value = atoi(words[0])
     if value < 0:
@@ -106,20 +106,20 @@ def check_diary(_cmd: Command, _conf: Http2Server, words: list[str]) -> None:
         raise ConfigError("value must <= 65536")
 
 
-def check_priority(_cmd: Command, _conf: Http2Server, words: list[str]) -> None:
+def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
     """H2PushPriority: a media type, how it depends, and a weight that Before has none of; a number alone is a weight."""
     kind = words[1].lower()
-    alone = len(words) == 2 and is_digits(kind[:1])
-    if not alone and kind not in ("after", "before", "interleaved"):
+    has_no_weight = len(words) == 2 and is_digits(kind[:1])
+    if not has_no_weight and kind not in ("after", "before", "interleaved"):
         raise ConfigError("dependency must be one of 'After', 'Before' or 'Interleaved'")
-    weight = words[1] if alone else words[2] if len(words) > 2 else None
+    weight = words[1] if has_no_weight else words[2] if len(words) > 2 else None
     if weight is not None and kind == "before":
         raise ConfigError("dependency 'Before' does not allow a weight")
     if weight is not None and atoi(weight) < 1:
         raise ConfigError("weight must be a number >= 1")
 
 
-def check_resource(_cmd: Command, _conf: Http2Folder, words: list[str]) -> None:
+def check_resource(_cmd: Command, _conf: Http2DirConfig, words: list[str]) -> None:
     """H2PushResource: ``[add] path [critical]``."""
     rest = words[1:] if words[0].lower() == "add" and len(words) > 1 else words
     if len(rest) > 2:
@@ -128,7 +128,7 @@ def check_resource(_cmd: Command, _conf: Http2Folder, words: list[str]) -> None:
         raise ConfigError("unknown last parameter")
 
 
-def warn_serialize(cmd: Command, _conf: Http2Server, words: list[str]) -> None:
+def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
     """H2SerializeHeaders: without effect in httpd, too."""
     if words[0].lower() == "on":
         cmd.warn("H2SerializeHeaders: this feature has been disabled and the directive to enable it is ignored.", code="AH10307")
@@ -148,18 +148,18 @@ def variables(notes: dict[str, str]) -> dict[str, str]:
     }
 
 
-def make_fixups(_scope: Scope) -> Made:
+def make_fixups(_scope: Scope) -> CompiledHook:
     """Variables for the requests of HTTP/2 connections."""
-    def fixups(r: Request) -> Answer:
+    def fixups(r: Request) -> HookStatus:
         notes = r.connection.notes
         if NOTE_ID not in notes:
             return DECLINED
         r.env.update(variables(notes))
-        if STREAM_TAGS in r.engine.configuration.declared:
-            r.outside()
+        if STREAM_TAGS in r.engine.configuration.declared_names:
+            r.set_uncacheable()
         return OK
 
-    return Made(fixups, needs_file=True)
+    return CompiledHook(fixups, needs_file=True)
 
 
 def note_tags(configuration: Any) -> None:
@@ -171,17 +171,17 @@ def note_tags(configuration: Any) -> None:
         configuration.declare(STREAM_TAGS, "yes")
 
 
-def look_for_library(configuration: Any) -> None:
+def check_library(configuration: Any) -> None:
     """Say once that nothing can speak HTTP/2 where the optional package is missing."""
     if find_spec("hpack") is None:
         configuration.declare(_MISSING, "yes")
         configuration.warn("the package hpack is not installed: clients get HTTP/1.1", module="http2", level="warn")
 
 
-def settings_of(configuration: Any, server: Any) -> Http2Server | None:
+def settings_of(configuration: Any, server: Any) -> Http2ServerConfig | None:
     """The settings of the connections to *server*; None where HTTP/2 can't be spoken."""
-    found: Http2Server = server.conf(Http2Server)
-    return None if _MISSING in configuration.declared else found
+    found: Http2ServerConfig = server.config(Http2ServerConfig)
+    return None if _MISSING in configuration.declared_names else found
 
 
 def propose(r: Request, offers: list[str]) -> str | None:
@@ -190,19 +190,19 @@ def propose(r: Request, offers: list[str]) -> str | None:
     tokens = [strip(word).lower() for word in (r.headers_in.get("Connection") or "").split(",")]
     length = r.headers_in.get("Content-Length")
     body = length != "0" if length is not None else "Transfer-Encoding" in r.headers_in
-    if wanted not in offers or _MISSING in r.engine.configuration.declared or r.proto != (1, 1) or r.conf(Http2Folder).upgrade is False:
+    if wanted not in offers or _MISSING in r.engine.configuration.declared_names or r.proto != (1, 1) or r.conf(Http2DirConfig).upgrade is False:
         return None
     if "HTTP2-Settings" not in r.headers_in or "http2-settings" not in tokens or body:
         return None
     return wanted
 
 
-_S, _B = Where.RSRC_CONF, Where.OR_AUTHCFG | Where.RSRC_CONF
+_S, _B = Context.RSRC_CONF, Context.OR_AUTHCFG | Context.RSRC_CONF
 _POSITIVE, _WINDOW, _ZERO = "value must be > 0", "value must be >= 1024", "value must be 0 or larger"
 
 
-def _row(name: str, apply: Callable[..., None], help: str, *, where: Where = _S, args: Args = Args.TAKE1) -> AnyDirective:
-    record = Record.SERVER if where == _S or name == "H2Push" else Record.FOLDER
+def _row(name: str, apply: Callable[..., None], help: str, *, where: Context = _S, args: Args = Args.TAKE1) -> AnyDirective:
+    record = ConfigScope.SERVER if where == _S or name == "H2Push" else ConfigScope.DIRECTORY
     return Directive(name=name, args=args, where=where, apply=apply, record=record, versions=Versions.V24, help=help)
 
 
@@ -210,8 +210,8 @@ MODULE = Module(
     name="http2_module",
     source="mod_http2.c",
     versions=Versions.V24,
-    server_settings=Http2Server,
-    folder_settings=Http2Folder,
+    server_config=Http2ServerConfig,
+    dir_config=Http2DirConfig,
     directives=(
         _row("H2MaxSessionStreams", number("max_streams", 1, _POSITIVE), "maximum number of open streams per session"),
         _row("H2WindowSize", number("window", 1024, _WINDOW), "window size on client DATA"),
@@ -229,9 +229,9 @@ MODULE = Module(
         _row("H2Push", switch("push"), "off to disable HTTP/2 server push", where=_B),
         _row("H2PushPriority", check_priority, "define priority of PUSHed resources per content type", args=Args.TAKE23),
         _row("H2PushDiarySize", check_diary, "size of push diary"),
-        _row("H2CopyFiles", switch(), "on to perform copy of file data", where=Where.OR_FILEINFO),
+        _row("H2CopyFiles", switch(), "on to perform copy of file data", where=Context.OR_FILEINFO),
         _row("H2PushResource", check_resource, "add a resource to be pushed in this location/on this server.",
-             where=Where.OR_FILEINFO | Where.OR_AUTHCFG, args=Args.TAKE123),
+             where=Context.OR_FILEINFO | Context.OR_AUTHCFG, args=Args.TAKE123),
         _row("H2EarlyHints", switch(), "on to enable interim status 103 responses"),
         _row("H2Padding", set_padding, "set payload padding"),
         _row("H2OutputBuffering", switch(), "set stream output buffer on/off"),
@@ -239,14 +239,14 @@ MODULE = Module(
         _row("H2MaxDataFrameLen", number("max_data", 0, _ZERO), "maximum number of bytes in a single HTTP/2 DATA frame"),
         _row("H2MaxHeaderBlockLen", number("", 0, _ZERO), "maximum number of bytes in a response header block"),
         _row("H2MaxStreamErrors", number("", 0, _ZERO), "maximum number of flow control errors tolerated"),
-        _row("H2EarlyHint", accepted, "add a a 'Link:' header for a 103 Early Hints response.", where=Where.OR_FILEINFO | Where.OR_AUTHCFG,
+        _row("H2EarlyHint", accepted, "add a a 'Link:' header for a 103 Early Hints response.", where=Context.OR_FILEINFO | Context.OR_AUTHCFG,
              args=Args.TAKE2),
-        _row("H2ProxyRequests", switch(), "Enables forward proxy requests via HTTP/2", where=Where.OR_FILEINFO),
+        _row("H2ProxyRequests", switch(), "Enables forward proxy requests via HTTP/2", where=Context.OR_FILEINFO),
         _row("H2WebSockets", switch(), "off to disable WebSockets over HTTP/2"),
     ),
     hooks=(Hook(FIXUPS, make_fixups, Order.LAST),),
     providers=(
         Provider("http2", "settings", settings_of), Provider("protocol", "propose", propose),
     ),
-    post_config=(note_tags, look_for_library),
+    post_config=(note_tags, check_library),
 )

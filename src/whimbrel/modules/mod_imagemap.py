@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_text
 from whimbrel.numbers import BLANKS, is_digits, split, strip
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 HANDLERS = ("imap-file", "application/x-httpd-imap")
@@ -30,7 +30,7 @@ Point = tuple[float, float]
 
 
 @dataclass(slots=True)
-class ImagemapFolder:
+class ImagemapDirConfig:
     """Per-directory settings, as written."""
 
     menu: str = setting("formatted")
@@ -192,21 +192,21 @@ class Reading:
             self.r.log("error", f"invalid base directive in map file: {self.r.uri}", code="AH00677", module="imagemap")
             raise MapError
         found = re.search(r"(?<!/)/(?!/)", base)
-        host, folder = (base, None) if found is None else (base[:found.start()], base[found.start():])
-        if folder is not None and value.startswith("/"):
+        host, directory = (base, None) if found is None else (base[:found.start()], base[found.start():])
+        if directory is not None and value.startswith("/"):
             return host + value
-        if folder is not None:
-            folder = folder[:folder.rfind("/") + 1]
+        if directory is not None:
+            directory = directory[:directory.rfind("/") + 1]
         while value.startswith("../") or value == "..":
-            if folder == "":
+            if directory == "":
                 self.r.log("error", f"invalid directory name in map file: {self.r.uri}", code="AH00678", module="imagemap")
                 raise MapError
-            if folder is not None:
-                folder = folder.rstrip("/").rpartition("/")[0]
+            if directory is not None:
+                directory = directory.rstrip("/").rpartition("/")[0]
             value = value[2:]
             if value.startswith("/../") or value == "/..":
                 value = value[1:]
-        return host + (folder or "") + value
+        return host + (directory or "") + value
 
 
 def _word(words: str) -> tuple[str, str]:
@@ -226,12 +226,12 @@ def _quoted(words: str) -> tuple[str | None, str]:
 
 def _header(r: Any, style: str) -> str:
     name = escape_html(r.uri)
-    doctype = DOCTYPE_22 if r.plan.dialect.reasons_22 else r.plan.dialect.error_page_doctype
+    doctype = DOCTYPE_22 if r.plan.dialect.wire_22 else r.plan.dialect.error_page_doctype
     page = f"{doctype}\n<html><head>\n<title>Menu for {name}</title>\n</head><body>\n"
     return page + (f"<h1>Menu for {name}</h1>\n<hr />\n\n" if style == "formatted" else "")
 
 
-def _reply(r: Any, url: str) -> Answer:
+def _reply(r: Any, url: str) -> HookStatus:
     low = url.lower()
     if low == "error" or not url:
         return 500
@@ -242,17 +242,17 @@ def _reply(r: Any, url: str) -> Answer:
     return 302
 
 
-def make_handler(scope: Scope) -> Made:
+def make_handler(scope: Scope) -> CompiledHook:
     """Redirects to what the clicked area stands for; a menu for clients that can't click."""
-    conf = scope.folder(ImagemapFolder)
+    conf = scope.dir_config(ImagemapDirConfig)
 
-    def handler(r: Any) -> Answer:
+    def handler(r: Any) -> HookStatus:
         if r.method_number != 0 or r.handler not in HANDLERS:
             return DECLINED
-        r.files.stat(r.filename)
+        r.deps.stat(r.filename)
         try:
-            with open(raw(r.filename), "rb") as file:
-                lines = [strip(line) for line in text(file.read()).split("\n")]
+            with open(to_bytes(r.filename), "rb") as file:
+                lines = [strip(line) for line in to_text(file.read()).split("\n")]
         except OSError:
             return 404
         at, style = clicked(r.args), conf.menu.lower()
@@ -264,10 +264,10 @@ def make_handler(scope: Scope) -> Made:
             return 500
         return _answer(reading, lines[:-1] if lines and not lines[-1] else lines)
 
-    return Made(handler, Reads.HEAD | Reads.FILES, handlers=frozenset(HANDLERS))
+    return CompiledHook(handler, Reads.HEAD | Reads.FILES, handlers=frozenset(HANDLERS))
 
 
-def _answer(reading: Reading, lines: list[str]) -> Answer:
+def _answer(reading: Reading, lines: list[str]) -> HookStatus:
     r, failed = reading.r, ""
     try:
         for number, words in enumerate(lines, 1):
@@ -288,13 +288,13 @@ def _answer(reading: Reading, lines: list[str]) -> Answer:
 MODULE = Module(
     name="imagemap_module",
     source="mod_imagemap.c",
-    folder_settings=ImagemapFolder,
+    dir_config=ImagemapDirConfig,
     directives=(
-        Directive(name="ImapMenu", args=Args.TAKE1, where=Where.OR_INDEXES, apply=set_text("menu"),
+        Directive(name="ImapMenu", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("menu"),
                   help="the type of menu generated: none, formatted, semiformatted, unformatted"),
-        Directive(name="ImapDefault", args=Args.TAKE1, where=Where.OR_INDEXES, apply=set_text("default"),
+        Directive(name="ImapDefault", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("default"),
                   help="the action taken if no match: error, nocontent, referer, menu, URL"),
-        Directive(name="ImapBase", args=Args.TAKE1, where=Where.OR_INDEXES, apply=set_text("base"),
+        Directive(name="ImapBase", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("base"),
                   help="the base for all URL's: map, referer, URL (or start of)"),
     ),
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),

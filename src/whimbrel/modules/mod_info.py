@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.http.url import escape_html
 from whimbrel.modules.setters import own
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request import identity
 
@@ -36,19 +36,19 @@ BUFFER = 8192  # a longer page is sent before its length is known
 
 
 @dataclass(slots=True)
-class InfoServer:
+class InfoServerConfig:
     """AddModuleInfo: (module's source, HTML)."""
 
     more: list[tuple[str, str]] = setting(make=list, merge=appended)
 
 
-def add_info(_cmd: Command, conf: InfoServer, words: list[str]) -> None:
+def add_info(_cmd: Command, conf: InfoServerConfig, words: list[str]) -> None:
     """A module's source and the text for it."""
     conf.more = [*own(conf, "more", list), (words[0], words[1])]
 
 
 # Pieces of the page ---------------------------------------------------------------------------------------------------------------------------------
-class Lines:
+class PageWriter:
     """Directives as the page shows them; *names* (lower case) picks some, with the containers around them, None takes all."""
 
     def __init__(self, names: frozenset[str] | None) -> None:
@@ -57,7 +57,7 @@ class Lines:
     def of(self, nodes: Sequence[Node], depth: int = 0) -> Iterator[str]:
         """The lines of *nodes* and what is in them."""
         for node in nodes:
-            inner = list(Lines.of(self._inside(), node.children, depth + 1)) if node.children else []
+            inner = list(PageWriter.of(self._inside(), node.children, depth + 1)) if node.children else []
             if self.names is not None and node.name.lower() not in self.names and not inner:
                 continue
             if node.place.path != self.file:
@@ -72,8 +72,8 @@ class Lines:
             yield from self.of(node.children, depth + 1)
             yield f"<dd><tt>&nbsp;&nbsp;&nbsp;&nbsp;:{indent}&lt;/{escape_html(node.name[1:])}&gt;</tt></dd>"
 
-    def _inside(self) -> Lines:
-        found = Lines(self.names)
+    def _inside(self) -> PageWriter:
+        found = PageWriter(self.names)
         found.file = self.file
         return found
 
@@ -93,7 +93,7 @@ def module_block(configuration: Any, module: Module, more: list[tuple[str, str]]
         out.append(f"<dd><tt>{kind} - <i>{escape_html(row.help)}</i></tt></dd>\n")
     if rows:
         out.append("<dt><strong>Current Configuration:</strong></dt>\n")
-        out += Lines(frozenset(row.name.lower() for row in rows)).of(configuration.tree)
+        out += PageWriter(frozenset(row.name.lower() for row in rows)).of(configuration.tree)
     texts = [text for name, text in more if name == source]
     if texts:
         out.append("<dt><strong>Additional Information:</strong>\n</dt>" + "".join(f"<dd>{text}</dd>" for text in texts))
@@ -102,10 +102,10 @@ def module_block(configuration: Any, module: Module, more: list[tuple[str, str]]
 
 def server_block(r: Any) -> str:
     """What the server is called, where it stands, how long it waits."""
-    configuration, core = r.engine.configuration, r.server_conf(CoreServer)
+    configuration, core = r.engine.configuration, r.server_conf(CoreServerConfig)
     return (
         '<h2><a name="server">Server Settings</a></h2><dl><dt><strong>Server Version:</strong> '
-        f'<font size="+1"><tt>{identity.product(r)}</tt></font></dt>\n'
+        f'<font size="+1"><tt>{identity.server_tokens(r)}</tt></font></dt>\n'
         f"<dt><strong>Hostname/port:</strong> <tt>{escape_html(identity.server_name(r))}:{identity.server_port(r)}</tt></dt>\n"
         f"<dt><strong>Timeouts:</strong> <tt>connection: {int(core.timeout)} &nbsp;&nbsp; keep-alive: {int(core.keep_alive_timeout)}</tt></dt>"
         f"<dt><strong>Server Root:</strong> <tt>{escape_html(configuration.root)}</tt></dt>\n"
@@ -119,7 +119,7 @@ def page(r: Any, more: list[tuple[str, str]]) -> str:
     modules = sorted(configuration.modules.modules, key=lambda m: m.source)
     body = ""
     if query == "config":
-        body = "<dl><dt><strong>Configuration:</strong>\n" + "".join(Lines(None).of(configuration.tree)) + "</dl><hr />"
+        body = "<dl><dt><strong>Configuration:</strong>\n" + "".join(PageWriter(None).of(configuration.tree)) + "</dl><hr />"
     elif query == "server":
         body = server_block(r)
     elif query == "list":
@@ -137,14 +137,14 @@ def page(r: Any, more: list[tuple[str, str]]) -> str:
 
 def keep_lines(configuration: Any) -> None:
     """The page shows lines of the configuration for as long as the server runs."""
-    configuration.shows_lines = True
+    configuration.keeps_tree = True
 
 
-def make_handler(scope: Scope) -> Made:
+def make_handler(scope: Scope) -> CompiledHook:
     """Answers for the handler server-info."""
-    more = scope.server(InfoServer).more
+    more = scope.server_config(InfoServerConfig).more
 
-    def handler(r: Any) -> Answer:
+    def handler(r: Any) -> HookStatus:
         if r.handler != "server-info":
             return DECLINED
         r.allowed |= 1 << _GET
@@ -156,15 +156,15 @@ def make_handler(scope: Scope) -> Made:
         r.write(text)
         return OK
 
-    return Made(handler, handlers=frozenset(("server-info",)))
+    return CompiledHook(handler, handlers=frozenset(("server-info",)))
 
 
 MODULE = Module(
     name="info_module",
     source="mod_info.c",
-    server_settings=InfoServer,
+    server_config=InfoServerConfig,
     directives=(
-        Directive(name="AddModuleInfo", args=Args.TAKE2, where=Where.RSRC_CONF, apply=add_info, record=Record.SERVER,
+        Directive(name="AddModuleInfo", args=Args.TAKE2, where=Context.RSRC_CONF, apply=add_info, record=ConfigScope.SERVER,
                   help="a module name and additional information on that module"),
     ),
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),), post_config=(keep_lines,),

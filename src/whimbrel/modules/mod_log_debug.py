@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
-from whimbrel.errors import ConfigError, Place
+from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.setters import own
 from whimbrel.records import dataclass
 from whimbrel.registry import phases
-from whimbrel.registry.module import Hook, HookMaker, Made, Module, Order, Scope
-from whimbrel.registry.phases import DECLINED, Answer, Phase
+from whimbrel.registry.module import Hook, HookMaker, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, HookStatus, Phase
 from whimbrel.registry.settings import appended, setting
-from whimbrel.request.expressions import Template, holds, read_condition, read_string
+from whimbrel.request.expressions import StringExpression, evaluate, read_condition, read_string
 from whimbrel.request.log import enabled
 
 if TYPE_CHECKING:
-    from whimbrel.expr.compile import Condition
+    from whimbrel.expr.compile import CompiledCondition
 
 # The names of hooks by our phases; httpd has one more hook before the names are translated.
 HOOKS: dict[Phase, tuple[str, ...]] = {
@@ -38,20 +38,20 @@ NAMES = frozenset(name for names in HOOKS.values() for name in names)
 class Message:
     """One LogMessage; *hook* is ``all`` or the name of one."""
 
-    template: Template
+    template: StringExpression
     hook: str
-    condition: Condition | None
-    place: Place
+    condition: CompiledCondition | None
+    place: SourceLocation
 
 
 @dataclass(slots=True)
-class LogDebugFolder:
+class LogDebugDirConfig:
     """Per-directory settings; inner sections add their messages."""
 
     messages: list[Message] = setting(make=list, merge=appended)
 
 
-def add_message(cmd: Command, conf: LogDebugFolder, words: list[str]) -> None:
+def add_message(cmd: Command, conf: LogDebugDirConfig, words: list[str]) -> None:
     """The message, and ``hook=`` and ``expr=`` in any order."""
     template = read_string(cmd, words[0], f"Could not parse message expression '{words[0]}'")
     hook, condition = "log_transaction", None
@@ -70,30 +70,30 @@ def add_message(cmd: Command, conf: LogDebugFolder, words: list[str]) -> None:
 
 def _say(r: Any, message: Message, where: str) -> None:
     try:
-        if message.condition is None or holds(r, message.condition, "log_debug", varies=False):
+        if message.condition is None or evaluate(r, message.condition, "log_debug", varies=False):
             r.log("info", message.template.text(r, "log_debug") + where, module="log_debug")
     except EvalError:
         return
 
 
 def _maker(names: tuple[str, ...]) -> HookMaker:
-    def make(scope: Scope) -> Made | None:
-        levels = merge_levels(scope.server(CoreServer).log_level, scope.folder(CoreFolder).log_level)
-        told = enabled(levels, "log_debug", "debug")
+    def make(scope: Scope) -> CompiledHook | None:
+        levels = merge_levels(scope.server_config(CoreServerConfig).log_level, scope.dir_config(CoreDirConfig).log_level)
+        is_enabled = enabled(levels, "log_debug", "debug")
         chosen = [
-            (m, f" ({name} hook, {m.place.path}:{m.place.line})" if told else "")
-            for name in names for m in scope.folder(LogDebugFolder).messages if m.hook in ("all", name)
+            (m, f" ({name} hook, {m.place.path}:{m.place.line})" if is_enabled else "")
+            for name in names for m in scope.dir_config(LogDebugDirConfig).messages if m.hook in ("all", name)
         ]
         if not chosen:
             return None
 
-        def hook(r: Any) -> Answer:
-            r.outside()
+        def hook(r: Any) -> HookStatus:
+            r.set_uncacheable()
             for message, where in chosen:
                 _say(r, message, where)
             return DECLINED
 
-        return Made(hook)
+        return CompiledHook(hook)
 
     return make
 
@@ -101,9 +101,9 @@ def _maker(names: tuple[str, ...]) -> HookMaker:
 MODULE = Module(
     name="log_debug_module",
     source="mod_log_debug.c",
-    folder_settings=LogDebugFolder,
+    dir_config=LogDebugDirConfig,
     directives=(
-        Directive(name="LogMessage", args=Args.TAKE123, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=add_message,
+        Directive(name="LogMessage", args=Args.TAKE123, where=Context.ACCESS_CONF | Context.RSRC_CONF, apply=add_message,
                   help="Log a debug message to the error log if this config block is used for  a request"),
     ),
     hooks=tuple(Hook(phase, _maker(names), Order.FIRST) for phase, names in HOOKS.items()),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.modules.mod_log_config.items import ItemKind
 from whimbrel.modules.mod_log_config.writer import first_request
 from whimbrel.modules.setters import set_flag
@@ -17,7 +17,7 @@ from whimbrel.registry.settings import setting
 
 
 @dataclass(slots=True)
-class LogIoFolder:
+class LogIoDirConfig:
     """LogIOTrackTTFB."""
 
     track: bool = setting(False)
@@ -40,14 +40,14 @@ def bytes_out(r: Any) -> int:
 MODULE = Module(
     name="logio_module",
     source="mod_logio.c",
-    folder_settings=LogIoFolder,
+    dir_config=LogIoDirConfig,
     directives=(
-        Directive(name="LogIOTrackTTFB", args=Args.FLAG, where=Where.OR_ALL, apply=set_flag("track"), versions=Versions.V24,
+        Directive(name="LogIOTrackTTFB", args=Args.FLAG, where=Context.OR_ALL, apply=set_flag("track"), versions=Versions.V24,
                   help="Set to 'ON' to enable tracking time to first byte"),
     ),
     providers=(
         Provider("log_item", "I", ItemKind(lambda r, _a: str(bytes_in(r)), dynamic=True)),
-        Provider("log_item", "O", ItemKind(lambda r, _a: str(bytes_out(r)), dynamic=True, steady=True, sized=True)),
+        Provider("log_item", "O", ItemKind(lambda r, _a: str(bytes_out(r)), dynamic=True, is_stable=True, sized=True)),
         Provider("log_item", "S", ItemKind(lambda r, _a: str(bytes_in(r) + bytes_out(r)), dynamic=True), Versions.V24),
     ),
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import getword
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
@@ -29,8 +29,8 @@ class Macro:
     location: str
     arguments: list[str]
     lines: list[str] = field(default_factory=list)
-    quiet_empty: bool = False
-    quiet_nesting: bool = False
+    allows_empty: bool = False
+    allows_nesting: bool = False
 
     def __str__(self) -> str:
         return f"macro '{self.name}' ({self.location})"
@@ -42,8 +42,8 @@ class Macros:
 
     by_name: dict[str, Macro] = field(default_factory=dict)
     any: bool = False
-    quiet_empty: bool = False
-    quiet_nesting: bool = False
+    allows_empty: bool = False
+    allows_nesting: bool = False
 
 
 def warn(configuration: Configuration, code: str, text: str) -> None:
@@ -69,7 +69,7 @@ def set_macro(command: Command, _none: None, words: list[str]) -> None:
     if known:
         warn(reader.configuration, "AH02802",
              f"macro '{name}' multiply defined: {known.location}, redefined on line {place.line} of \"{place.path}\"")
-    macro = Macro(name, f'defined on line {place.line} of "{place.path}"', [], quiet_empty=macros.quiet_empty, quiet_nesting=macros.quiet_nesting)
+    macro = Macro(name, f'defined on line {place.line} of "{place.path}"', [], allows_empty=macros.allows_empty, allows_nesting=macros.allows_nesting)
     if name[0] in PREFIXES:
         warn(reader.configuration, "AH02803", f"{macro} better prefix a macro name with any of '{PREFIXES}'")
     macro.arguments = split_words(_flags(reader.configuration, macro, rest))
@@ -93,9 +93,9 @@ def _flags(configuration: Configuration, macro: Macro, text: str) -> str:
     while text[:1] == "/":
         word, rest = getword(text)
         if word.lower() == "/ignoreemptyargs":
-            macro.quiet_empty, text = True, rest
+            macro.allows_empty, text = True, rest
         elif word.lower() == "/ignorebadnesting":
-            macro.quiet_nesting, text = True, rest
+            macro.allows_nesting, text = True, rest
         else:
             warn(configuration, "AH02804", f"{macro}: unknown flag '{text}'")
             text = text[1:]
@@ -130,7 +130,7 @@ def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
         first = getword(line)[0]
         if first[:2] == "</":
             nesting -= 1
-            if nesting < 0 and not macro.quiet_nesting:
+            if nesting < 0 and not macro.allows_nesting:
                 warn(reader.configuration, "AH02793", f"bad (negative) nesting on line {reader.source.number - start} of {macro}")
         elif first[:1] == "<":
             nesting += 1
@@ -138,7 +138,7 @@ def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
             _nothing_after(reader, "AH02794: non blank chars found after directive closing", line.rpartition(">")[2])
             own -= 1
             if not own:
-                if nesting and not macro.quiet_nesting:
+                if nesting and not macro.allows_nesting:
                     warn(reader.configuration, "AH02795", f"bad cumulated nesting ({nesting:+d}) in {macro}")
                 return
         elif first.lower() == "<macro":
@@ -194,7 +194,7 @@ def set_use(command: Command, _none: None, words: list[str]) -> None:
         raise ConfigError(f"{macro} used with {len(values)} arguments instead of {len(macro.arguments)}")
     where = f'{macro} used on line {source.number} of "{source.path}"'
     for number, value in enumerate(values, 1):
-        if not value and not macro.quiet_empty:
+        if not value and not macro.allows_empty:
             warn(reader.configuration, "AH02798", f"{where}: empty argument #{number}")
     source.push(where, [substituted(line, macro.arguments, values) for line in macro.lines])
 
@@ -209,28 +209,28 @@ def set_undef(command: Command, _none: None, words: list[str]) -> None:
         raise ConfigError(f"cannot remove undefined macro '{name}'")
 
 
-def set_quiet_empty(command: Command, _none: None, _words: list[str]) -> None:
-    reading(command).memory(Macros).quiet_empty = True
+def set_allows_empty(command: Command, _none: None, _words: list[str]) -> None:
+    reading(command).memory(Macros).allows_empty = True
 
 
-def set_quiet_nesting(command: Command, _none: None, _words: list[str]) -> None:
-    reading(command).memory(Macros).quiet_nesting = True
+def set_allows_nesting(command: Command, _none: None, _words: list[str]) -> None:
+    reading(command).memory(Macros).allows_nesting = True
 
 
-_ON_READ = Where.OR_ALL | Where.EXEC_ON_READ
+_ON_READ = Context.OR_ALL | Context.EXEC_ON_READ
 
 MODULE = Module(
     name="macro_module",
     source="mod_macro.c",
     versions=Versions.V24,
     directives=(
-        Directive(name="<Macro", args=Args.RAW_ARGS, where=_ON_READ, apply=set_macro, record=Record.NONE,
+        Directive(name="<Macro", args=Args.RAW_ARGS, where=_ON_READ, apply=set_macro, record=ConfigScope.NONE,
                   help="Beginning of a macro definition section."),
-        Directive(name="Use", args=Args.RAW_ARGS, where=_ON_READ, apply=set_use, record=Record.NONE, help="Use of a macro."),
-        Directive(name="UndefMacro", args=Args.TAKE1, where=_ON_READ, apply=set_undef, record=Record.NONE, help="Remove a macro definition."),
-        Directive(name="MacroIgnoreEmptyArgs", args=Args.RAW_ARGS, where=_ON_READ, apply=set_quiet_empty, record=Record.NONE,
+        Directive(name="Use", args=Args.RAW_ARGS, where=_ON_READ, apply=set_use, record=ConfigScope.NONE, help="Use of a macro."),
+        Directive(name="UndefMacro", args=Args.TAKE1, where=_ON_READ, apply=set_undef, record=ConfigScope.NONE, help="Remove a macro definition."),
+        Directive(name="MacroIgnoreEmptyArgs", args=Args.RAW_ARGS, where=_ON_READ, apply=set_allows_empty, record=ConfigScope.NONE,
                   help="Globally ignore warnings about empty arguments."),
-        Directive(name="MacroIgnoreBadNesting", args=Args.RAW_ARGS, where=_ON_READ, apply=set_quiet_nesting, record=Record.NONE,
+        Directive(name="MacroIgnoreBadNesting", args=Args.RAW_ARGS, where=_ON_READ, apply=set_allows_nesting, record=ConfigScope.NONE,
                   help="Globally ignore warnings about bad nesting."),
     ),
 )

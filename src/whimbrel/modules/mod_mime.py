@@ -15,20 +15,20 @@ from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, PostConfigError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.modules.core.filters import note_missing
-from whimbrel.modules.setters import Not, check_context, set_flag, set_path, set_text
-from whimbrel.octets import raw
+from whimbrel.modules.setters import Forbidden, check_context, set_flag, set_path, set_text
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import KIND
 
-FOLDER_TYPE = "httpd/unix-directory"
+DIRECTORY_TYPE = "httpd/unix-directory"
 EXCEPTIONS: Final = "ap-mime-exceptions-list"
 ATTRIBUTES = ("type", "encoding", "language", "charset", "handler", "input_filters", "output_filters")
 Extensions = dict[str, dict[str, str]]
@@ -40,7 +40,7 @@ def _overlaid(base: Extensions, over: Extensions) -> Extensions:
 
 
 @dataclass(slots=True)
-class MimeSettings:
+class MimeDirConfig:
     """Per-directory settings.
 
     *extensions* maps an extension (lower case, no dot) to its attributes; the value "" says that the attribute was removed, so that not even the
@@ -54,7 +54,7 @@ class MimeSettings:
 
 
 @dataclass(slots=True)
-class MimeServer:
+class MimeServerConfig:
     """Per-server settings: the file of types, and once the configuration is complete its content, extension to type."""
 
     types_config: str | None = setting(None)
@@ -66,14 +66,14 @@ def _extension(word: str) -> str:
     return word.removeprefix(".").lower()
 
 
-def _store(conf: MimeSettings, word: str, attribute: str, value: str) -> None:
+def _store(conf: MimeDirConfig, word: str, attribute: str, value: str) -> None:
     known = conf.extensions if isinstance(conf.extensions, dict) else {}
     ext = _extension(word)
     conf.extensions = {**known, ext: {**known.get(ext, {}), attribute: value}}
 
 
 def _add(attribute: str) -> Any:
-    def add(cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+    def add(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         if attribute == "handler" or (attribute == "type" and words[0][:12].lower() == "application/"):
             note_handler(state_of(cmd), words[0], is_type=attribute == "type")
         _store(conf, words[1], attribute, words[0].lower() if "filters" not in attribute else words[0])
@@ -85,7 +85,7 @@ def _add_filter(attribute: str) -> Any:
     """The same for filters, which a module without behaviour may bring."""
     add = _add(attribute)
 
-    def apply(cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+    def apply(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         note_missing(cmd, words[0])
         add(cmd, conf, words)
 
@@ -93,15 +93,15 @@ def _add_filter(attribute: str) -> Any:
 
 
 def _remove(attribute: str) -> Any:
-    def remove(_cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+    def remove(_cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         _store(conf, words[0], attribute, "")
 
     return remove
 
 
-def set_match(cmd: Command, conf: MimeSettings, words: list[str]) -> None:
+def set_match(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
     """One word of MultiviewsMatch; some exclude each other."""
-    check_context(cmd, Not.LOCATION | (Not.NOTHING if cmd.dialect.contexts_22 else Not.LIMIT))
+    check_context(cmd, Forbidden.LOCATION | (Forbidden.NOTHING if cmd.dialect.contexts_22 else Forbidden.LIMIT))
     word = words[0].lower()
     known = conf.match if isinstance(conf.match, frozenset) else frozenset()
     if word not in ("any", "negotiatedonly", "filters", "handlers"):
@@ -132,16 +132,16 @@ def read_types(data: str) -> dict[str, str]:
 def load_types(finished: Any) -> None:
     """Read the main server's TypesConfig once for all servers; a file that can't be read ends the start."""
     servers = list(finished.servers())
-    path = servers[0].conf(MimeServer).types_config or os.path.join(finished.root, "conf/mime.types")
+    path = servers[0].config(MimeServerConfig).types_config or os.path.join(finished.root, "conf/mime.types")
     try:
-        with open(raw(path), encoding="latin-1", newline="\n") as file:
+        with open(to_bytes(path), encoding="latin-1", newline="\n") as file:
             types = read_types(file.read())
     except OSError as problem:
         text = f"could not open mime types config file {path}."
         reason = f"({problem.errno}){os.strerror(problem.errno or 0)}: "
-        coded = finished.dialect.ah_codes
+        coded = finished.dialect.messages_24
         raise PostConfigError("mime", ("error", reason + "AH01597: " * coded + text), coded=coded) from None
-    for conf in confs(servers, MimeServer):
+    for conf in confs(servers, MimeServerConfig):
         conf.types = types
 
 
@@ -167,7 +167,7 @@ def name_parts(name: str, dots_belong: bool = True) -> list[str]:
     return [name[:len(name) - len(bare)] + first, *(e for e in extensions if e)]
 
 
-def look_at(name: str, conf: MimeSettings, types: dict[str, str], dots_belong: bool = True) -> Found:
+def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belong: bool = True) -> Found:
     """Read the extensions from left to right: the last type, character set and handler win, languages and encodings add up."""
     kind = charset = handler = None
     lists: dict[str, list[str]] = {"encoding": [], "language": [], "input_filters": [], "output_filters": []}
@@ -190,8 +190,8 @@ def look_at(name: str, conf: MimeSettings, types: dict[str, str], dots_belong: b
     return Found(kind, charset, tuple(lists["encoding"]), tuple(lists["language"]), handler, ins, outs, tuple(others) if known else None)
 
 
-_MEDIA = pattern(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*", re.ASCII)
-_PARAMETER = pattern(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S | re.ASCII)
+_MEDIA = compile(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*", re.ASCII)
+_PARAMETER = compile(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S | re.ASCII)
 
 
 def with_charset(kind: str, charset: str | None) -> str | None:
@@ -209,7 +209,7 @@ def with_charset(kind: str, charset: str | None) -> str | None:
     return f"{out}; charset={charset}" if charset and not done else out
 
 
-def _finder(conf: MimeSettings, types: dict[str, str], dots_belong: bool, memory: dict[str, tuple[str, str]]) -> Callable[[str], Found]:
+def _finder(conf: MimeDirConfig, types: dict[str, str], dots_belong: bool, memory: dict[str, tuple[str, str]]) -> Callable[[str], Found]:
     """`look_at` with a memory of the last names.
 
     In *memory* it leaves, by the extensions of names that say nothing but a media type: that type as it will be told, and with a NUL before each the
@@ -223,7 +223,7 @@ def _finder(conf: MimeSettings, types: dict[str, str], dots_belong: bool, memory
             if len(names) > 1000:
                 names.clear()
                 memory.clear()
-            found = names[name] = look_at(name, conf, types, dots_belong)
+            found = names[name] = parse_name(name, conf, types, dots_belong)
             base, dot, extensions = name.partition(".")
             more = found.languages or found.encodings or found.handler is not None or found.input_filters or found.output_filters
             if base and dot and not more and found.type is not None and found.others is not None:
@@ -235,33 +235,33 @@ def _finder(conf: MimeSettings, types: dict[str, str], dots_belong: bool, memory
     return find
 
 
-def make_type(scope: Scope) -> Made | None:
+def make_type(scope: Scope) -> CompiledHook | None:
     """Set what the name of the request's file says."""
-    conf, types = scope.folder(MimeSettings), scope.server(MimeServer).types
+    conf, types = scope.dir_config(MimeDirConfig), scope.server_config(MimeServerConfig).types
     dialect = scope.dialect
     memory: dict[str, tuple[str, str]] = {}
-    find = _finder(conf, types, dialect.leading_dots_belong, memory)
+    find = _finder(conf, types, dialect.leading_dot_is_name, memory)
 
-    def find_type(r: Any) -> Answer:
-        info = r.info
+    def find_type(r: Any) -> HookStatus:
+        info = r.finfo
         if info is not None and info.st_mode & KIND == S_IFDIR:
-            r.content_type = FOLDER_TYPE
+            r.content_type = DIRECTORY_TYPE
             return OK
         if r.filename is None:
             return DECLINED
         path = r.filename + (r.path_info or "") if conf.use_path_info else r.filename
         name = path[path.rindex("/") + 1:] if "/" in path else path
         base, dot, extensions = name.partition(".")
-        whole = memory.get(extensions) if base and dot else None
-        if whole is not None:
-            r.content_type, r.notes[EXCEPTIONS] = whole[0], base + whole[1]
+        cached = memory.get(extensions) if base and dot else None
+        if cached is not None:
+            r.content_type, r.notes[EXCEPTIONS] = cached[0], base + cached[1]
         else:
-            _take(r, find(name), dialect.ah_codes)
+            _take(r, find(name), dialect.messages_24)
         if not r.content_languages and conf.default_language is not None:
             r.content_languages = [conf.default_language]
         return DECLINED if r.content_type is None else OK
 
-    return Made(find_type, Reads.HEAD | Reads.FILES)
+    return CompiledHook(find_type, Reads.HEAD | Reads.FILES)
 
 
 def _take(r: Any, found: Found, new: bool) -> None:
@@ -287,16 +287,16 @@ def _take(r: Any, found: Found, new: bool) -> None:
             r.log("warn", f"C{text}" if new else f"mod_mime: analyze_ct: c{text}", code="AH01599", module="mime")
 
 
-def make_insert(scope: Scope) -> Made | None:
+def make_insert(scope: Scope) -> CompiledHook | None:
     """Adds the output filters that a file's extensions named; unknown ones are logged.  None where no extension names any."""
-    named = {own[key] for own in scope.folder(MimeSettings).extensions.values() for key in ("input_filters", "output_filters") if own.get(key)}
+    named = {own[key] for own in scope.dir_config(MimeDirConfig).extensions.values() for key in ("input_filters", "output_filters") if own.get(key)}
     if not named:
         return None
     from whimbrel.modules.core.filters import known_filters, unknown_filter
 
     memory: dict[tuple[str, str], tuple[list[Any], list[str]]] = {}  # of the filters that notes name, those that are known, and the names of others
 
-    def insert(r: Any) -> Answer:
+    def insert(r: Any) -> HookStatus:
         notes = r.notes
         if "mime-output-filters" not in notes and "mime-input-filters" not in notes:
             return OK
@@ -314,7 +314,7 @@ def make_insert(scope: Scope) -> Made | None:
                 r.add_filter(one)
         return OK
 
-    return Made(insert, Reads.HEAD)
+    return CompiledHook(insert, Reads.HEAD)
 
 
 EXTENSIONS = "followed by one or more file extensions"
@@ -322,18 +322,18 @@ EXTENSIONS = "followed by one or more file extensions"
 
 def _adder(name: str, attribute: str, text: str) -> Directive[Any]:
     apply = _add_filter(attribute) if "filters" in attribute else _add(attribute)
-    return Directive(name=name, args=Args.ITERATE2, where=Where.OR_FILEINFO, apply=apply, help=text)
+    return Directive(name=name, args=Args.ITERATE2, where=Context.OR_FILEINFO, apply=apply, help=text)
 
 
 def _remover(name: str, attribute: str) -> Directive[Any]:
-    return Directive(name=name, args=Args.ITERATE, where=Where.OR_FILEINFO, apply=_remove(attribute), help="one or more file extensions")
+    return Directive(name=name, args=Args.ITERATE, where=Context.OR_FILEINFO, apply=_remove(attribute), help="one or more file extensions")
 
 
 MODULE = Module(
     name="mime_module",
     source="mod_mime.c",
-    folder_settings=MimeSettings,
-    server_settings=MimeServer,
+    dir_config=MimeDirConfig,
+    server_config=MimeServerConfig,
     directives=(
         _adder("AddCharset", "charset", f"a charset (e.g., iso-2022-jp), {EXTENSIONS}"),
         _adder("AddEncoding", "encoding", f"an encoding (e.g., gzip), {EXTENSIONS}"),
@@ -342,16 +342,16 @@ MODULE = Module(
         _adder("AddLanguage", "language", f"a language (e.g., fr), {EXTENSIONS}"),
         _adder("AddOutputFilter", "output_filters", f"output filter name (or ; delimited names) {EXTENSIONS}"),
         _adder("AddType", "type", f"a mime type {EXTENSIONS}"),
-        Directive(name="DefaultLanguage", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_text("default_language"),
+        Directive(name="DefaultLanguage", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_text("default_language"),
                   help="language to use for documents with no other language file extension"),
-        Directive(name="MultiviewsMatch", args=Args.ITERATE, where=Where.OR_FILEINFO, apply=set_match,
+        Directive(name="MultiviewsMatch", args=Args.ITERATE, where=Context.OR_FILEINFO, apply=set_match,
                   help="NegotiatedOnly (default), Handlers and/or Filters, or Any"),
         _remover("RemoveCharset", "charset"), _remover("RemoveEncoding", "encoding"), _remover("RemoveHandler", "handler"),
         _remover("RemoveInputFilter", "input_filters"), _remover("RemoveLanguage", "language"),
         _remover("RemoveOutputFilter", "output_filters"), _remover("RemoveType", "type"),
-        Directive(name="TypesConfig", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_path("types_config"), record=Record.SERVER,
+        Directive(name="TypesConfig", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_path("types_config"), record=ConfigScope.SERVER,
                   help="the MIME types config file"),
-        Directive(name="ModMimeUsePathInfo", args=Args.FLAG, where=Where.ACCESS_CONF, apply=set_flag("use_path_info"),
+        Directive(name="ModMimeUsePathInfo", args=Args.FLAG, where=Context.ACCESS_CONF, apply=set_flag("use_path_info"),
                   help="Set to 'yes' to allow mod_mime to use path info for type checking"),
     ),
     hooks=(Hook(TYPE_CHECKER, make_type, Order.MIDDLE), Hook(INSERT_FILTER, make_insert, Order.FIRST)),

@@ -13,14 +13,14 @@ from stat import S_ISREG
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.modules.magic_file import Matcher, Rule, parse_rules
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
-from whimbrel.request.files import is_folder
+from whimbrel.request.files import is_directory
 
 LOOKED_AT: Final = 4095      # bytes of a file that rules see
 WORDS_IN: Final = 1024       # bytes that are searched for words
@@ -38,14 +38,14 @@ _RESULT: Final = re.compile(r"\s*(?P<type>[^\s/]+/\S*)(?P<blank>\s)?\s*(?P<encod
 
 
 @dataclass(slots=True)
-class MagicServer:
+class MagicServerConfig:
     """Per-server settings; *rules* are read when the server starts."""
 
     path: str | None = setting(None)
     rules: list[Rule] | None = setting(None)
 
 
-def set_file(_cmd: Command, conf: MagicServer, words: list[str]) -> None:
+def set_file(_cmd: Command, conf: MagicServerConfig, words: list[str]) -> None:
     """The file with the rules."""
     conf.path = words[0]
 
@@ -54,7 +54,7 @@ def read_rules(configuration: Any) -> None:
     """Read the magic file of each server that has one; what is wrong in it is told, and the rest counts."""
     known: dict[str, list[Rule]] = {}
     for server in configuration.servers():
-        conf = server.conf(MagicServer)
+        conf = server.config(MagicServerConfig)
         if conf.path is None:
             continue
         path = conf.path if conf.path.startswith("/") else f"{configuration.root}/{conf.path}"
@@ -68,8 +68,8 @@ def _read(configuration: Any, path: str) -> list[Rule]:
         configuration.warn(words, code=code, level="error", module="mime_magic", cause=cause)
 
     try:
-        with open(raw(path), "rb") as file:
-            return parse_rules(text(file.read()), complain)
+        with open(to_bytes(path), "rb") as file:
+            return parse_rules(to_text(file.read()), complain)
     except OSError as problem:
         complain("AH01515", f"mod_mime_magic: can't read magic file {path}", f"({problem.errno}){os.strerror(problem.errno or 0)}")
         return []
@@ -83,7 +83,7 @@ def by_words(data: bytes) -> str | None:
         return "text/plain"
     piece = data[:WORDS_IN][:-1].partition(b"\0")[0]
     for word in re.split(rb"[ \t\n\r\f]+", piece):
-        kind = _WORDS.get(text(word))
+        kind = _WORDS.get(to_text(word))
         if kind is not None:
             return kind + (" (with escape sequences)" if b"\x1b" in data[:WORDS_IN] else "")
     return "application/x-tar" if _is_tar(data) else None
@@ -105,9 +105,9 @@ def unpacked(data: bytes) -> bytes | None:
         return None
 
 
-def make_type(scope: Scope) -> Made | None:
+def make_type(scope: Scope) -> CompiledHook | None:
     """Find type and encoding by content, where the name has not told the type."""
-    conf = scope.server(MagicServer)
+    conf = scope.server_config(MagicServerConfig)
     if conf.path is None:
         return None
 
@@ -118,17 +118,17 @@ def make_type(scope: Scope) -> Made | None:
         found = Matcher(data, lambda code, words: complain(r, code, words)).says(rules)
         return found if found is not None else by_words(data)
 
-    def look(r: Any) -> str | None:
+    def detect(r: Any) -> str | None:
         """What the file's content says, "" for nothing."""
-        if not S_ISREG(r.info.st_mode):
+        if not S_ISREG(r.finfo.st_mode):
             return None
-        if r.info.st_size == 0:
+        if r.finfo.st_size == 0:
             return "text/plain"
         try:
-            with open(raw(r.filename), "rb") as file:
+            with open(to_bytes(r.filename), "rb") as file:
                 data = file.read(LOOKED_AT) + b"\0"
         except OSError as problem:
-            if scope.dialect.ah_codes:
+            if scope.dialect.messages_24:
                 complain(r, "AH01512", f"mod_mime_magic: can't read `{r.filename}'")
             else:
                 complain(r, "", f"mod_mime_magic: can't read `{r.filename}'", f"({problem.errno}){os.strerror(problem.errno or 0)}")
@@ -143,15 +143,15 @@ def make_type(scope: Scope) -> Made | None:
         r.content_encodings = ["x-compress" if data.startswith(_COMPRESS) else "x-gzip"]
         return found
 
-    async def find(r: Any) -> Answer:
-        if r.info is None or not r.filename or r.content_type:
+    async def find(r: Any) -> HookStatus:
+        if r.finfo is None or not r.filename or r.content_type:
             return DECLINED
-        if is_folder(r.info):
+        if is_directory(r.finfo):
             r.content_type = "httpd/unix-directory"
             return OK
         if await _without_revision(r):
             return OK
-        found = _RESULT.match(look(r) or "")
+        found = _RESULT.match(detect(r) or "")
         if found is None:
             return DECLINED
         if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", found["type"]):
@@ -164,7 +164,7 @@ def make_type(scope: Scope) -> Made | None:
             r.content_encodings = [encoding.lower()]
         return OK
 
-    return Made(find, Reads.HEAD | Reads.FILES, waits=True)
+    return CompiledHook(find, Reads.HEAD | Reads.FILES, is_async=True)
 
 
 async def _without_revision(r: Any) -> bool:
@@ -184,9 +184,9 @@ async def _without_revision(r: Any) -> bool:
 MODULE = Module(
     name="mime_magic_module",
     source="mod_mime_magic.c",
-    server_settings=MagicServer,
+    server_config=MagicServerConfig,
     directives=(
-        Directive(name="MimeMagicFile", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_file, record=Record.SERVER,
+        Directive(name="MimeMagicFile", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_file, record=ConfigScope.SERVER,
                   help="Path to MIME Magic file (in file(1) format)"),
     ),
     hooks=(Hook(TYPE_CHECKER, make_type, Order.LAST),),

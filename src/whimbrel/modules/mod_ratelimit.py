@@ -12,13 +12,13 @@ from typing import Any
 from whimbrel.directives.spec import Versions
 from whimbrel.numbers import atoi
 from whimbrel.registry.module import Module, Provider
-from whimbrel.request.body import FilePart, Part, Stream, size_of
+from whimbrel.request.body import FileSegment, Part, Stream, size_of
 
 KIBI = 1024
 STEP = 0.2  # seconds between two pieces
 
 
-class Paced:
+class ThrottledBody:
     """A body as a stream that takes its time: *burst* bytes at once, then *rate* bytes a second.  Whoever stops early closes it."""
 
     def __init__(self, parts: list[Part], stream: Stream | None, rate: int, burst: int) -> None:
@@ -26,7 +26,7 @@ class Paced:
         self.held = b""
         self.began = False
 
-    def __aiter__(self) -> Paced:
+    def __aiter__(self) -> ThrottledBody:
         return self
 
     async def __anext__(self) -> bytes:
@@ -58,7 +58,7 @@ class Paced:
                 os.close(part.handle)
                 self.parts.pop(0)
             else:
-                self.parts[0] = FilePart(part.handle, part.offset + len(data), part.length - len(data))
+                self.parts[0] = FileSegment(part.handle, part.offset + len(data), part.length - len(data))
             return True
         if self.stream is None:
             return False
@@ -84,7 +84,7 @@ class Paced:
 
     def _close(self) -> None:
         for part in self.parts:
-            if isinstance(part, FilePart):
+            if isinstance(part, FileSegment):
                 os.close(part.handle)
         self.parts = []
 
@@ -94,10 +94,10 @@ def limit(r: Any) -> None:
     rate = atoi(r.env.get("rate-limit", "")) * KIBI
     if rate <= 0 or r.main is not None or "Range" in r.headers_in:
         return
-    r.outside()
+    r.set_uncacheable()
     if r.stream is None and "Content-Length" not in r.headers_out:
         r.headers_out.set("Content-Length", str(sum(map(size_of, r.body))))
-    r.stream = Paced(r.body, r.stream, rate, max(0, atoi(r.env.get("rate-initial-burst", "")) * KIBI))
+    r.stream = ThrottledBody(r.body, r.stream, rate, max(0, atoi(r.env.get("rate-initial-burst", "")) * KIBI))
     r.body = []
 
 

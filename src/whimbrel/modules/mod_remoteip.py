@@ -11,16 +11,16 @@ from typing import Any
 
 from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.networks import BadAddress, Network, Networks, parse_network, parse_written
+from whimbrel.modules.networks import InvalidNetwork, Network, Networks, parse_network, parse_written
 from whimbrel.modules.setters import Setter, own, set_flag, set_text
 from whimbrel.numbers import is_digits, strip
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Scope
-from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Scope
+from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
 
 _PRIVATE = Networks(map(parse_written, ("10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16")))
@@ -28,7 +28,7 @@ _GLOBAL = Networks([parse_written("2000::/3")])
 
 
 @dataclass(slots=True)
-class RemoteIpServer:
+class RemoteIpServerConfig:
     """Per-server settings; *proxies* are (network, whether it is internal), the first that fits counts."""
 
     header: str | None = setting(None)
@@ -44,7 +44,7 @@ def _networks(word: str, where: str) -> list[Network]:
     host, slash, mask = word.partition("/")
     try:
         return [parse_network(host, mask if slash else None)]
-    except BadAddress as problem:
+    except InvalidNetwork as problem:
         reason = problem.reason
     if reason:
         raise ConfigError(f"RemoteIP: Error parsing IP {word} ({reason} error) for {where}")
@@ -70,7 +70,7 @@ def _add_list(internal: bool) -> Setter:
     def apply(cmd: Command, conf: Any, words: list[str]) -> None:
         path = cmd.server_path(words[0])
         try:
-            with open(raw(path), encoding="latin-1", newline="\n") as file:
+            with open(to_bytes(path), encoding="latin-1", newline="\n") as file:
                 lines = file.read().split("\n")
         except OSError as problem:
             raise ConfigError(f"{cmd.name}: Could not open file {path}: {os.strerror(problem.errno or 0)}") from None
@@ -92,19 +92,19 @@ def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
     for word in words:
         try:
             conf.exceptions = [*own(conf, "exceptions", list), parse_written(word)]
-        except BadAddress as problem:
+        except InvalidNetwork as problem:
             reason = f": {problem.reason}" if problem.reason else ""
             raise ConfigError(f"ip address '{word.partition('/')[0]}' appears to be invalid{reason}") from None
 
 
 def any_header(configuration: Any) -> bool:
     """Whether some server expects connections to begin with a PROXY header."""
-    return any(conf.proxy_protocol for conf in confs(configuration.servers(), RemoteIpServer))
+    return any(conf.proxy_protocol for conf in confs(configuration.servers(), RemoteIpServerConfig))
 
 
 def expects_header(server: Any, client: str) -> bool:
     """Whether connections of *client* to the address whose default server is *server* must begin with one."""
-    conf: RemoteIpServer = server.conf(RemoteIpServer)
+    conf: RemoteIpServerConfig = server.config(RemoteIpServerConfig)
     return conf.proxy_protocol and client not in Networks(conf.exceptions)
 
 
@@ -123,7 +123,7 @@ def _is_public(address: str) -> bool:
     return address in _GLOBAL if ":" in address else address not in _PRIVATE
 
 
-class Walk:
+class AddressChain:
     """The way back through a field's addresses, from the last proxy to the client."""
 
     def __init__(self, address: str, field: str) -> None:
@@ -157,40 +157,40 @@ class Walk:
         return ""
 
 
-def _as_announced(r: Any) -> Answer:
+def _as_announced(r: Any) -> HookStatus:
     """The client is the one that the proxy named at the beginning of the connection, whatever the fields say."""
-    r.outside()  # what is kept for one client would answer others, whom the connection's own address can't tell apart
+    r.set_uncacheable()  # what is kept for one client would answer others, whom the connection's own address can't tell apart
     if r.connection.proxied is not None:
-        r.connection.user_ip, r.connection.user_port = r.connection.proxied
+        r.connection.useragent_ip, r.connection.user_port = r.connection.proxied
     return OK
 
 
-def make_address(scope: Scope) -> Made | None:
+def make_address(scope: Scope) -> CompiledHook | None:
     """Take the address from the field; what could not be used of the field stays in it."""
-    conf = scope.server(RemoteIpServer)
+    conf = scope.server_config(RemoteIpServerConfig)
     if conf.header is None:
-        return Made(_as_announced) if conf.proxy_protocol else None
-    name, tell, announced = conf.header, conf.proxies_header, conf.proxy_protocol
+        return CompiledHook(_as_announced) if conf.proxy_protocol else None
+    name, proxies_header, announced = conf.header, conf.proxies_header, conf.proxy_protocol
     lists = [(Networks([network]), internal) for network, internal in conf.proxies]
 
-    def find(r: Any) -> Answer:
+    def find(r: Any) -> HookStatus:
         if announced:
             _as_announced(r)
         if r.connection.proxied is not None:
             return OK
-        r.connection.user_ip = ""
+        r.connection.useragent_ip = ""
         field = r.headers_in.get(name)
         if field is None:
             return OK
-        r.outside()
-        walk = Walk(r.connection.client_ip, field)
+        r.set_uncacheable()
+        walk = AddressChain(r.connection.client_ip, field)
         stopped = walk.go(lists)
         if stopped:
             code = "AH01568" if "parsed" in stopped else "AH01569"
             r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip")
         if not walk.moved:
             return OK
-        r.connection.user_ip = walk.address
+        r.connection.useragent_ip = walk.address
         r.headers_in = r.headers_in.copy()
         if walk.left is None:
             r.headers_in.unset(name)
@@ -198,36 +198,36 @@ def make_address(scope: Scope) -> Made | None:
             r.headers_in.set(name, walk.left)
         if walk.proxies:
             r.notes["remoteip-proxy-ip-list"] = via = ", ".join(walk.proxies)
-            if tell is not None:
-                r.headers_in.set(tell, via)
+            if proxies_header is not None:
+                r.headers_in.set(proxies_header, via)
         return OK
 
-    return Made(find)
+    return CompiledHook(find)
 
 
-def make_reset(scope: Scope) -> Made | None:
+def make_reset(scope: Scope) -> CompiledHook | None:
     """The next request on the connection comes from its own client."""
-    if scope.server(RemoteIpServer).header is None:
+    if scope.server_config(RemoteIpServerConfig).header is None:
         return None
 
-    def reset(r: Any) -> Answer:
-        r.connection.user_ip = ""
+    def reset(r: Any) -> HookStatus:
+        r.connection.useragent_ip = ""
         return DECLINED
 
-    return Made(reset)
+    return CompiledHook(reset)
 
 
-SERVER = Where.RSRC_CONF
+SERVER = Context.RSRC_CONF
 
 
 def _directive(name: str, args: Args, apply: Setter, text: str) -> Directive[Any]:
-    return Directive(name=name, args=args, where=SERVER, apply=apply, record=Record.SERVER, help=text)
+    return Directive(name=name, args=args, where=SERVER, apply=apply, record=ConfigScope.SERVER, help=text)
 
 
 MODULE = Module(
     name="remoteip_module",
     source="mod_remoteip.c",
-    server_settings=RemoteIpServer,
+    server_config=RemoteIpServerConfig,
     directives=(
         _directive("RemoteIPHeader", Args.TAKE1, set_text("header"),
                    "Specifies a request header to trust as the client IP, e.g. X-Forwarded-For"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import own
@@ -40,7 +40,7 @@ class ReadLimits:
 
 
 @dataclass(slots=True)
-class ReqtimeoutServer:
+class ReqtimeoutServerConfig:
     """RequestReadTimeout by phase, as far as it is given."""
 
     limits: dict[str, ReadLimit] = setting(make=dict, merge=overlaid)
@@ -83,9 +83,9 @@ def parse_limit(words: str) -> ReadLimit:
     return ReadLimit(first, most, least)
 
 
-def set_limits(cmd: Command, conf: ReqtimeoutServer, words: list[str]) -> None:
+def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> None:
     """Any number of ``phase=limit``."""
-    phases = ("handshake", "header", "body") if cmd.dialect.added_words else ("header", "body")
+    phases = ("handshake", "header", "body") if cmd.dialect.keywords_24 else ("header", "body")
     for word in split_words(words[0]):
         name, equals, value = word.partition("=")
         if not equals:
@@ -100,17 +100,17 @@ def set_limits(cmd: Command, conf: ReqtimeoutServer, words: list[str]) -> None:
 
 def limits_of(configuration: Any, server: Any) -> ReadLimits:
     """The limits in force: 2.4 has some by default, 2.2 none."""
-    found = dict(DEFAULTS_24) if configuration.dialect.read_limits else {}
-    found.update(server.conf(ReqtimeoutServer).limits)
+    found = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
+    found.update(server.config(ReqtimeoutServerConfig).limits)
     return ReadLimits(*(found.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
 
 
 MODULE = Module(
     name="reqtimeout_module",
     source="mod_reqtimeout.c",
-    server_settings=ReqtimeoutServer,
+    server_config=ReqtimeoutServerConfig,
     directives=(
-        Directive(name="RequestReadTimeout", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=set_limits, record=Record.SERVER,
+        Directive(name="RequestReadTimeout", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=set_limits, record=ConfigScope.SERVER,
                   help="Set various timeout parameters for TLS handshake and/or reading request headers and body"),
     ),
     providers=(Provider("reqtimeout", "limits", limits_of),),

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.http.chunked import BodyError
-from whimbrel.http.lines import Reason
+from whimbrel.http.lines import LogMessage
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import INSERT_FILTER, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.body import RequestBody
 
@@ -26,7 +26,7 @@ _MODULE = "request"
 
 
 @dataclass(slots=True)
-class RequestSettings:
+class RequestDirConfig:
     """Per-directory settings; *keep* in bytes, 0: nothing is kept."""
 
     keep: int = setting(0)
@@ -41,16 +41,16 @@ def ready_body(data: bytes) -> RequestBody:
     return body
 
 
-class KeptBody(RequestBody):
+class RetainedBody(RequestBody):
     """A body that is read through this object, which remembers at most *limit* bytes and refuses more."""
 
-    __slots__ = ("_limit", "_request", "_source", "kept")
+    __slots__ = ("_limit", "_request", "_source", "kept_body")
 
     def __init__(self, source: RequestBody, limit: int, r: Request) -> None:
         super().__init__(source.length)
         self._source, self._limit, self._request = source, limit, r
         self.received = source.received
-        self.kept = b""
+        self.kept_body = b""
 
     @property
     def ended(self) -> bool:
@@ -68,34 +68,34 @@ class KeptBody(RequestBody):
             raise self._refusal("AH01412", self.length, self._limit)
         data = await self._source.read()
         self.received = self._source.received
-        self.kept += data
-        if len(self.kept) > self._limit:
-            raise self._refusal("AH01413", len(self.kept), 0)
+        self.kept_body += data
+        if len(self.kept_body) > self._limit:
+            raise self._refusal("AH01413", len(self.kept_body), 0)
         return data
 
     def _refusal(self, code: str, size: int, limit: int) -> BodyError:
         """The error to raise, logged in this module's name; what it says itself is for nobody."""
         line = f"Requested content-length of {size} is larger than the configured limit of {limit}"
         self._request.log("error", line, code=code, module=_MODULE)
-        return BodyError(413, Reason("trace8", "", line))
+        return BodyError(413, LogMessage("trace8", "", line))
 
 
-def make_keep(scope: Scope) -> Made | None:
+def make_keep(scope: Scope) -> CompiledHook | None:
     """Keep the body of the client's own request; let sub-requests read what was kept."""
-    limit = scope.folder(RequestSettings).keep
+    limit = scope.dir_config(RequestDirConfig).keep
 
-    def keep(r: Request) -> Answer:
+    def keep(r: Request) -> HookStatus:
         main = r.main
-        if main is None and limit and r.body_in.length != 0 and not isinstance(r.body_in, KeptBody):
-            r.body_in = KeptBody(r.body_in, limit, r)
-        elif main is not None and isinstance(main.body_in, KeptBody) and main.body_in.kept:
-            r.body_in = ready_body(main.body_in.kept)
+        if main is None and limit and r.body_in.length != 0 and not isinstance(r.body_in, RetainedBody):
+            r.body_in = RetainedBody(r.body_in, limit, r)
+        elif main is not None and isinstance(main.body_in, RetainedBody) and main.body_in.kept_body:
+            r.body_in = ready_body(main.body_in.kept_body)
         return OK
 
-    return Made(keep)
+    return CompiledHook(keep)
 
 
-def set_size(_cmd: Command, record: RequestSettings, words: list[str]) -> None:
+def set_size(_cmd: Command, record: RequestDirConfig, words: list[str]) -> None:
     """KeptBodySize BYTES."""
     value, rest, cut = strtol(words[0])
     if rest or cut or value < 0:
@@ -104,9 +104,9 @@ def set_size(_cmd: Command, record: RequestSettings, words: list[str]) -> None:
 
 
 MODULE = Module(
-    name="request_module", source="mod_request.c", versions=Versions.V24, folder_settings=RequestSettings,
+    name="request_module", source="mod_request.c", versions=Versions.V24, dir_config=RequestDirConfig,
     directives=(
-        Directive(name="KeptBodySize", args=Args.TAKE1, where=Where.ACCESS_CONF, apply=set_size,
+        Directive(name="KeptBodySize", args=Args.TAKE1, where=Context.ACCESS_CONF, apply=set_size,
                   help="Maximum size of request bodies kept aside for use by filters"),
     ),
     hooks=(Hook(INSERT_FILTER, make_keep, Order.LAST),),

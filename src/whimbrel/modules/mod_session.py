@@ -11,15 +11,15 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.http.headers import Headers
 from whimbrel.http.url import escape_form
 from whimbrel.modules.setters import add_text, set_flag, set_number, set_text
 from whimbrel.numbers import atoi, strtol
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
-from whimbrel.registry.phases import FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.phases import FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ _MODULE = "session"
 _EXPIRY: Final = "expiry"
 _SECOND: Final = 1_000_000  # microseconds
 _ESCAPE: Final = re.compile(r"%(..?)?", re.DOTALL)
-_ANYWHERE: Final = Where.OR_AUTHCFG | Where.RSRC_CONF
+_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
-class SessionSettings:
+class SessionDirConfig:
     """Per-directory settings; *max_age* in seconds, 0 for none, *update* in seconds, *header* "" for none."""
 
     enabled: bool = setting(False)
@@ -95,7 +95,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class SessionCodec:
     """What a module registers under "session_seal": both change a session's text and raise SessionError."""
 
     encode: Callable[[Request, str], str]
@@ -169,7 +169,7 @@ def note(r: Request, name: str, session: Session) -> None:
     cast(dict[str, Any], first_request(r).notes)[name] = session
 
 
-def _wanted(r: Request, conf: SessionSettings) -> bool:
+def _wanted(r: Request, conf: SessionDirConfig) -> bool:
     if not conf.enabled:
         return False
     included = not conf.include or any(r.uri.startswith(prefix) for prefix in conf.include)
@@ -180,13 +180,13 @@ def _wanted(r: Request, conf: SessionSettings) -> bool:
 
 
 def _now(r: Request) -> int:
-    r.outside()
+    r.set_uncacheable()
     return int(r.engine.runtime.now() * _SECOND)
 
 
 async def load(r: Request) -> Session | None:
     """The request's session, an empty one where the client has none or it has expired; None where there is to be none, or (logged) no store."""
-    conf = r.conf(SessionSettings)
+    conf = r.conf(SessionDirConfig)
     if not _wanted(r, conf):
         return None
     now = _now(r)
@@ -220,8 +220,8 @@ def _read(r: Request, session: Session) -> bool:
         return True
     plain = session.encoded
     try:
-        for seal in _providers(r, "session_seal"):
-            plain = seal.decode(r, plain)
+        for codec in _providers(r, "session_seal"):
+            plain = codec.decode(r, plain)
     except SessionError as problem:
         _complain(r, "error", "AH01817", "error while decoding the session, session not loaded", problem)
         return False
@@ -232,7 +232,7 @@ def _read(r: Request, session: Session) -> bool:
 
 async def save(r: Request, session: Session) -> None:
     """Save the session if it has changed, or if its end moves on by enough; what goes wrong is logged."""
-    conf, now = r.conf(SessionSettings), _now(r)
+    conf, now = r.conf(SessionDirConfig), _now(r)
     if session.written:
         return
     before = session.expiry
@@ -246,8 +246,8 @@ async def save(r: Request, session: Session) -> None:
         return
     try:
         encoded = encode(session)
-        for seal in _providers(r, "session_seal"):
-            encoded = seal.encode(r, encoded)
+        for codec in _providers(r, "session_seal"):
+            encoded = codec.encode(r, encoded)
     except SessionError as problem:
         _complain(r, "error", "AH01820", "error while encoding the session, session not saved", problem)
         return
@@ -262,31 +262,31 @@ async def save(r: Request, session: Session) -> None:
 
 
 # hooks --------------------------------------------------------------------------------------------
-def make_fixup(scope: Scope) -> Made | None:
+def make_fixup(scope: Scope) -> CompiledHook | None:
     """Load the session, so that it is refused or begun before the handler; show it to programs."""
-    conf = scope.folder(SessionSettings)
+    conf = scope.dir_config(SessionDirConfig)
     if not conf.enabled:
         return None
 
-    async def fixup(r: Request) -> Answer:
+    async def fixup(r: Request) -> HookStatus:
         session = await load(r)
         if session is not None and conf.env:
             r.env["HTTP_SESSION"] = encode(session)
         return OK
 
-    return Made(fixup, Reads.HEAD | Reads.OUTSIDE, waits=True)
+    return CompiledHook(fixup, Reads.HEAD | Reads.UNCACHEABLE, is_async=True)
 
 
-def make_insert(scope: Scope) -> Made | None:
+def make_insert(scope: Scope) -> CompiledHook | None:
     """Save the session when the answer's head is about to go out."""
-    if not scope.folder(SessionSettings).enabled:
+    if not scope.dir_config(SessionDirConfig).enabled:
         return None
 
-    def insert(r: Request) -> Answer:
+    def insert(r: Request) -> HookStatus:
         r.add_filter(before_answer)
         return OK
 
-    return Made(insert, Reads.HEAD | Reads.OUTSIDE)
+    return CompiledHook(insert, Reads.HEAD | Reads.UNCACHEABLE)
 
 
 async def before_answer(r: Request) -> None:
@@ -295,7 +295,7 @@ async def before_answer(r: Request) -> None:
     session = await load(r)
     if session is None or session.written:
         return
-    name = r.conf(SessionSettings).header
+    name = r.conf(SessionDirConfig).header
     given = None
     if name:
         given = r.err_headers_out.get(name)
@@ -309,7 +309,7 @@ async def before_answer(r: Request) -> None:
 
 
 # directives ---------------------------------------------------------------------------------------
-def set_update(_cmd: Command, record: SessionSettings, words: list[str]) -> None:
+def set_update(_cmd: Command, record: SessionDirConfig, words: list[str]) -> None:
     """SessionExpiryUpdateInterval: seconds."""
     record.update = atoi(words[0])
     if record.update < 0:
@@ -317,7 +317,7 @@ def set_update(_cmd: Command, record: SessionSettings, words: list[str]) -> None
 
 
 MODULE = Module(
-    name="session_module", source="mod_session.c", versions=Versions.V24, folder_settings=SessionSettings,
+    name="session_module", source="mod_session.c", versions=Versions.V24, dir_config=SessionDirConfig,
     directives=(
         Directive(name="Session", args=Args.FLAG, where=_ANYWHERE, apply=set_flag("enabled"),
                   help="on if a session should be maintained for these URLs"),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.modules import mod_session
 from whimbrel.modules.mod_session import Session, Store
 from whimbrel.modules.session_cookies import CookieName, clear, named, read, write
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
 _NOTE: Final = "mod_session_cookie"
-_ANYWHERE: Final = Where.OR_AUTHCFG | Where.RSRC_CONF
+_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
-class SessionCookieSettings:
+class SessionCookieDirConfig:
     """Per-directory settings; *name* is the cookie of Set-Cookie, *name2* that of Set-Cookie2."""
 
     name: CookieName | None = setting(None)
@@ -37,7 +37,7 @@ class SessionCookieSettings:
 
 async def load(r: Request) -> Session | None:
     """The session of the cookie, an empty one without the cookie; None where no cookie is named."""
-    conf = r.conf(SessionCookieSettings)
+    conf = r.conf(SessionCookieDirConfig)
     cookie = conf.name2 or conf.name
     if cookie is None:
         return None
@@ -51,7 +51,7 @@ async def load(r: Request) -> Session | None:
 
 async def save(r: Request, session: Session, text: str) -> bool:
     """Send the cookies, or take them back where the session is empty."""
-    conf = r.conf(SessionCookieSettings)
+    conf = r.conf(SessionCookieDirConfig)
     cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
     for cookie in cookies:
         if text:
@@ -61,9 +61,9 @@ async def save(r: Request, session: Session, text: str) -> bool:
     return bool(cookies)
 
 
-def set_name(field: str) -> Callable[[Command, SessionCookieSettings, list[str]], None]:
+def set_name(field: str) -> Callable[[Command, SessionCookieDirConfig, list[str]], None]:
     """A setter for SessionCookieName and SessionCookieName2."""
-    def apply(cmd: Command, record: SessionCookieSettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: SessionCookieDirConfig, words: list[str]) -> None:
         wrong = f"{cmd.name} cannot be empty, or contain '=' or '&'."
         setattr(record, field, named(cmd.name, words[0], empty=wrong, bad=wrong, marks="=&"))
 
@@ -71,7 +71,7 @@ def set_name(field: str) -> Callable[[Command, SessionCookieSettings, list[str]]
 
 
 MODULE = Module(
-    name="session_cookie_module", source="mod_session_cookie.c", versions=Versions.V24, folder_settings=SessionCookieSettings,
+    name="session_cookie_module", source="mod_session_cookie.c", versions=Versions.V24, dir_config=SessionCookieDirConfig,
     directives=(
         Directive(name="SessionCookieName", args=Args.RAW_ARGS, where=_ANYWHERE, apply=set_name("name"),
                   help="The name of the RFC2109 cookie carrying the session"),

@@ -12,13 +12,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, PostConfigError
-from whimbrel.modules.mod_session import Seal, SessionError
+from whimbrel.modules.mod_session import SessionCodec, SessionError
 from whimbrel.modules.setters import global_only, set_text
 from whimbrel.numbers import BLANKS, strip
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, setting
@@ -30,12 +30,12 @@ _MODULE = "session_crypto"
 _CIPHERS: Final = ("aes128", "aes192", "aes256", "3des192")
 _BAD_CIPHER: Final = "(20014)Internal error (specific information not available)"
 _BAD_DATA: Final = "(100005)Error string not specified yet"
-_PATIENCE: Final = 30.0  # seconds that a program may take to print its passphrase
-_ANYWHERE: Final = Where.OR_AUTHCFG | Where.RSRC_CONF
+_PROGRAM_TIMEOUT: Final = 30.0  # seconds that a program may take to print its passphrase
+_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
-class SessionCryptoSettings:
+class SessionCryptoDirConfig:
     """Per-directory settings; without a passphrase nothing is sealed."""
 
     passphrases: list[str] = setting(make=list)
@@ -43,7 +43,7 @@ class SessionCryptoSettings:
 
 
 @dataclass(slots=True)
-class SessionCryptoServer:
+class SessionCryptoServerConfig:
     """The main server's driver, and whether a passphrase stands anywhere."""
 
     driver: str = setting("")
@@ -57,9 +57,9 @@ def library() -> Any:
     return import_module("whimbrel.modules.session_cipher")
 
 
-def _conf(r: Request, cause: str) -> SessionCryptoSettings | None:
+def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
     """The settings, None where nothing is to be sealed; raises SessionError, logged, where it can't be."""
-    conf = r.conf(SessionCryptoSettings)
+    conf = r.conf(SessionCryptoDirConfig)
     if not conf.passphrases:
         return None
     if conf.cipher not in _CIPHERS:
@@ -75,7 +75,7 @@ def encode(r: Request, plain: str) -> str:
     if conf is None:
         return plain
     try:
-        sealed: str = library().seal(raw(plain), conf.passphrases[0], conf.cipher)
+        sealed: str = library().seal(to_bytes(plain), conf.passphrases[0], conf.cipher)
     except Exception as problem:  # whatever the package raises: nothing goes out unsealed
         r.log("error", f"encrypt session failed [{problem}]", code="AH01832", module=_MODULE)
         raise SessionError(_BAD_CIPHER) from None
@@ -88,7 +88,7 @@ def decode(r: Request, sealed: str) -> str:
     if conf is None:
         return sealed
     try:
-        return text(library().unseal(sealed, conf.passphrases, conf.cipher))
+        return to_text(library().unseal(sealed, conf.passphrases, conf.cipher))
     except Exception as problem:  # whatever the package raises: nothing unsealed is believed
         if getattr(problem, "authentic", False):
             r.log("info", "decryption failed", code="AH01840", module=_MODULE, cause=_BAD_DATA)
@@ -97,13 +97,13 @@ def decode(r: Request, sealed: str) -> str:
 
 
 # directives ---------------------------------------------------------------------------------------
-def _add(cmd: Command, record: SessionCryptoSettings, found: list[str]) -> None:
+def _add(cmd: Command, record: SessionCryptoDirConfig, found: list[str]) -> None:
     record.passphrases = [*([] if record.passphrases is UNSET else record.passphrases), *found]
     if not cmd.in_htaccess:
-        cmd.main_server(SessionCryptoServer).wanted = True
+        cmd.main_server(SessionCryptoServerConfig).wanted = True
 
 
-def add_passphrase(cmd: Command, record: SessionCryptoSettings, words: list[str]) -> None:
+def add_passphrase(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> None:
     """SessionCryptoPassphrase TEXT, or exec:PROGRAM, which prints it."""
     word = words[0]
     if len(word) > 5 and word.lower().startswith("exec:"):
@@ -115,58 +115,58 @@ def add_passphrase(cmd: Command, record: SessionCryptoSettings, words: list[str]
 
 def _printed(line: str) -> str:
     """The first line that a program prints, "" where it can't be run."""
-    argv = [raw(word) for word in split_words(line)]
+    argv = [to_bytes(word) for word in split_words(line)]
     try:
-        found = subprocess.run(argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PATIENCE, check=False)
+        found = subprocess.run(argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PROGRAM_TIMEOUT, check=False)
     except (OSError, subprocess.SubprocessError, IndexError):
         return ""
-    return text(found.stdout).partition("\n")[0].rstrip("\r")
+    return to_text(found.stdout).partition("\n")[0].rstrip("\r")
 
 
-def add_file(cmd: Command, record: SessionCryptoSettings, words: list[str]) -> None:
+def add_file(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> None:
     """SessionCryptoPassphraseFile: each word of each line; lines that begin with ``#`` are comments."""
     path = cmd.server_path(words[0])
     try:
-        with open(raw(path), "rb") as file:
-            lines = text(file.read()).split("\n")
+        with open(to_bytes(path), "rb") as file:
+            lines = to_text(file.read()).split("\n")
     except OSError as problem:
         raise ConfigError(f"SessionCryptoPassphraseFile: Could not open file {path}: {problem.strerror}") from None
     _add(cmd, record, [word for line in lines if not line.lstrip(BLANKS).startswith("#") for word in split_words(strip(line))])
 
 
-def set_driver(_cmd: Command, record: SessionCryptoServer, words: list[str]) -> None:
+def set_driver(_cmd: Command, record: SessionCryptoServerConfig, words: list[str]) -> None:
     """SessionCryptoDriver NAME and what the driver may like to know."""
     record.driver = next(iter(split_words(words[0])), "")
 
 
 def check_driver(finished: Any) -> None:
     """Sealing needs a driver, which is OpenSSL by way of the `cryptography` package."""
-    main = next(iter(finished.servers())).conf(SessionCryptoServer)
+    main = next(iter(finished.servers())).config(SessionCryptoServerConfig)
     if main.driver and main.driver != "openssl":
-        raise PostConfigError("session_crypto", ("error", f"AH01845: The crypto library '{main.driver}' could not be loaded"), again=True)
+        raise PostConfigError("session_crypto", ("error", f"AH01845: The crypto library '{main.driver}' could not be loaded"), repeat_in_log=True)
     if not (main.driver or main.wanted):
         return
     try:
         library()
     except ImportError:
         text = "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra session-crypto"
-        raise PostConfigError("session_crypto", ("error", text), again=True) from None
+        raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True) from None
 
 MODULE = Module(
-    name="session_crypto_module", source="mod_session_crypto.c", versions=Versions.V24, folder_settings=SessionCryptoSettings,
-    server_settings=SessionCryptoServer,
+    name="session_crypto_module", source="mod_session_crypto.c", versions=Versions.V24, dir_config=SessionCryptoDirConfig,
+    server_config=SessionCryptoServerConfig,
     directives=(
         Directive(name="SessionCryptoPassphrase", args=Args.ITERATE, where=_ANYWHERE, apply=add_passphrase,
                   help="The passphrase(s) used to encrypt the session. First will be used for encryption, all phrases will be accepted for "
                        "decryption"),
-        Directive(name="SessionCryptoPassphraseFile", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=add_file,
+        Directive(name="SessionCryptoPassphraseFile", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, apply=add_file,
                   help="File containing passphrase(s) used to encrypt the session, one per line. First will be used for encryption, all phrases will "
                        "be accepted for decryption"),
         Directive(name="SessionCryptoCipher", args=Args.TAKE1, where=_ANYWHERE, apply=set_text("cipher"),
                   help="The underlying crypto cipher to use"),
-        Directive(name="SessionCryptoDriver", args=Args.RAW_ARGS, where=Where.RSRC_CONF, record=Record.SERVER, apply=global_only(set_driver),
+        Directive(name="SessionCryptoDriver", args=Args.RAW_ARGS, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=global_only(set_driver),
                   help="The underlying crypto library driver to use"),
     ),
-    providers=(Provider("session_seal", "crypto", Seal(encode, decode)),),
+    providers=(Provider("session_seal", "crypto", SessionCodec(encode, decode)),),
     post_config=(check_driver,),
 )

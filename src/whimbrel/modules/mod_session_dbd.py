@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.modules import mod_session
 from whimbrel.modules.dbd_drivers import DatabaseError, Result
 from whimbrel.modules.mod_dbd import prepared
@@ -28,11 +28,11 @@ _MODULE = "session_dbd"
 _NOTE: Final = "mod_session_dbd"
 _FAILED: Final = "(20014)Internal error (specific information not available)"
 _CACHE: Final = ("Cache-Control", "no-cache, private")
-_ANYWHERE: Final = Where.OR_AUTHCFG | Where.RSRC_CONF
+_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
-class SessionDbdSettings:
+class SessionDbdDirConfig:
     """Per-directory settings: labels of statements, and what a session is known by."""
 
     select: str = setting("selectsession")
@@ -61,7 +61,7 @@ async def _run(r: Request, label: str, *values: str) -> Result:
 
 async def load(r: Request) -> Session | None:
     """The session under the cookie's key or the user's name, an empty one where there is none; None where neither is configured."""
-    conf = r.conf(SessionDbdSettings)
+    conf = r.conf(SessionDbdDirConfig)
     cookie = conf.name2 or conf.name
     if cookie is None and not (conf.per_user and r.user is not None):
         return None
@@ -90,7 +90,7 @@ def _uuid(text: str | None) -> str:
 
 async def save(r: Request, session: Session, text: str) -> bool:
     """Store the session; a changed one moves to a new key, so that nobody goes on with a key from before a login."""
-    conf = r.conf(SessionDbdSettings)
+    conf = r.conf(SessionDbdDirConfig)
     cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
     if not cookies:
         return conf.per_user and await _save_user(r, conf, session, text)
@@ -106,7 +106,7 @@ async def save(r: Request, session: Session, text: str) -> bool:
     return True
 
 
-async def _save_user(r: Request, conf: SessionDbdSettings, session: Session, text: str) -> bool:
+async def _save_user(r: Request, conf: SessionDbdDirConfig, session: Session, text: str) -> bool:
     r.headers_out.add(*_CACHE)
     if r.user is None:
         r.log("error", f"peruser sessions can only be saved if a user is logged in, session not saved: {r.uri}", code="AH01864", module=_MODULE)
@@ -115,7 +115,7 @@ async def _save_user(r: Request, conf: SessionDbdSettings, session: Session, tex
     return True
 
 
-async def _store(r: Request, conf: SessionDbdSettings, old: str, new: str, text: str, expiry: int) -> None:
+async def _store(r: Request, conf: SessionDbdDirConfig, old: str, new: str, text: str, expiry: int) -> None:
     """Change the row of *old*; make one where there is none."""
     if old and (await _run(r, conf.update, text, str(expiry), new, old)).changed:
         return
@@ -127,21 +127,21 @@ async def _store(r: Request, conf: SessionDbdSettings, old: str, new: str, text:
 
 
 # directives ---------------------------------------------------------------------------------------
-def set_name(field: str) -> Callable[[Command, SessionDbdSettings, list[str]], None]:
+def set_name(field: str) -> Callable[[Command, SessionDbdDirConfig, list[str]], None]:
     """A setter for SessionDBDCookieName and SessionDBDCookieName2."""
-    def apply(cmd: Command, record: SessionDbdSettings, words: list[str]) -> None:
+    def apply(cmd: Command, record: SessionDbdDirConfig, words: list[str]) -> None:
         empty = f"{cmd.name} requires at least one argument!"
         setattr(record, field, named(cmd.name, words[0], empty=empty, bad=f"{cmd.name} cannot contain '=', ';' or '&'.", marks="=;&"))
 
     return apply
 
 
-def _label(name: str, field: str, what: str) -> Directive[SessionDbdSettings]:
+def _label(name: str, field: str, what: str) -> Directive[SessionDbdDirConfig]:
     return Directive(name=name, args=Args.TAKE1, where=_ANYWHERE, apply=set_text(field), help=f"Query label used to {what} session")
 
 
 MODULE = Module(
-    name="session_dbd_module", source="mod_session_dbd.c", versions=Versions.V24, folder_settings=SessionDbdSettings,
+    name="session_dbd_module", source="mod_session_dbd.c", versions=Versions.V24, dir_config=SessionDbdDirConfig,
     directives=(
         _label("SessionDBDSelectLabel", "select", "select a new"), _label("SessionDBDInsertLabel", "insert", "insert a new"),
         _label("SessionDBDUpdateLabel", "update", "update an existing"), _label("SessionDBDDeleteLabel", "delete", "delete an existing"),

@@ -11,20 +11,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
-from whimbrel.expr.evaluation import NOTHING_YET
+from whimbrel.expr.evaluation import EMPTY_MATCH
 from whimbrel.modules.patterns import Substitution, compiled
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
-from whimbrel.request.expressions import matched, read_condition, reads_of
+from whimbrel.request.expressions import evaluate_match, read_condition, reads_of
 
 if TYPE_CHECKING:
-    from whimbrel.expr.compile import Condition as Test
+    from whimbrel.expr.compile import CompiledCondition as Test
     from whimbrel.regex import Regex
 
 
@@ -48,14 +48,14 @@ class Condition:
 
 
 @dataclass(slots=True)
-class SetEnvIfServer:
+class SetEnvIfServerConfig:
     """Lines that stand outside all sections."""
 
     conditions: list[Condition] = setting(make=list, merge=appended)
 
 
 @dataclass(slots=True)
-class SetEnvIfFolder:
+class SetEnvIfDirConfig:
     """Lines of sections and .htaccess files."""
 
     conditions: list[Condition] = setting(make=list, merge=appended)
@@ -93,7 +93,7 @@ def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
         raise ConfigError(f"Missing expression for {cmd.name}")
     test = read_condition(cmd, expression, f'Could not parse expression "{expression}"')
     one = Condition("", None, "", False, test=test)
-    record: Any = cmd.folder(SetEnvIfFolder) if cmd.path else cmd.server(SetEnvIfServer)
+    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server(SetEnvIfServerConfig)
     record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), one]
     _add_variables(cmd, one, rest)
 
@@ -102,7 +102,7 @@ def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
     pattern, rest = getword(text)
     if not pattern:
         raise ConfigError(f"Missing regular expression for {cmd.name}")
-    record: Any = cmd.folder(SetEnvIfFolder) if cmd.path else cmd.server(SetEnvIfServer)
+    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server(SetEnvIfServerConfig)
     known = record.conditions if isinstance(record.conditions, list) else []
     one = _condition(cmd, name, pattern, ignore_case)
     same = known[-1] if known else None
@@ -139,7 +139,7 @@ def _add_variables(cmd: Command, one: Condition, text: str) -> None:
 # Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
 def client_ip(r: Any) -> str:
     """The address of the client, as mod_remoteip may have corrected it."""
-    address: str = r.connection.user_ip or r.connection.client_ip
+    address: str = r.connection.useragent_ip or r.connection.client_ip
     return address
 
 
@@ -250,7 +250,7 @@ def _nothing(_r: Any) -> str | None:
 def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
     """A header, or a variable where there is none; in which of *sets* it is, is all that lines want to know of the header."""
     def header_or_variable(r: Any) -> str | None:
-        value: str | None = r.headers_in.tested(name, sets)
+        value: str | None = r.headers_in.get_classified(name, sets)
         return env_value(r, name) if value is None else value
 
     return header_or_variable
@@ -259,12 +259,12 @@ def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
 def _tested(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
     """Whether a condition holds, and the match that ``$0`` to ``$9`` then stand for: its own, else the last one of the lines before it (*last*)."""
     try:
-        return matched(r, test, "setenvif", last)
+        return evaluate_match(r, test, "setenvif", last)
     except EvalError:
         return False, last
 
 
-def _make(conditions: list[Condition]) -> Made | None:
+def _make(conditions: list[Condition]) -> CompiledHook | None:
     if not conditions:
         return None
     steps: list[_Step] = []
@@ -285,8 +285,8 @@ def _make(conditions: list[Condition]) -> Made | None:
             alike = [one.values for one in steps if one.header.lower() == step.header.lower()]
             step.source = _looked_into(step.header, tuple([values for values in alike if values is not None]))
 
-    def set_variables(r: Any) -> Answer:
-        value, known, env, last = "", False, r.env, NOTHING_YET
+    def set_variables(r: Any) -> HookStatus:
+        value, known, env, last = "", False, r.env, EMPTY_MATCH
         for step in steps:
             if step.test is not None:
                 true, last = _tested(r, step.test, last)
@@ -294,7 +294,7 @@ def _make(conditions: list[Condition]) -> Made | None:
                     step.set(env, last)
                 continue
             if step.values is not None and not step.header:
-                found, known = r.among(step.values), False
+                found, known = r.client_in(step.values), False
             else:
                 if not (step.same and known):
                     value, known = step.source(r) or "", True
@@ -306,28 +306,28 @@ def _make(conditions: list[Condition]) -> Made | None:
                 step.set(env, found)
         return DECLINED
 
-    return Made(set_variables, reads)
+    return CompiledHook(set_variables, reads)
 
 
-def make_post_read(scope: Scope) -> Made | None:
+def make_post_read(scope: Scope) -> CompiledHook | None:
     """The server's own lines."""
-    return _make(scope.server(SetEnvIfServer).conditions)
+    return _make(scope.server_config(SetEnvIfServerConfig).conditions)
 
 
-def make_header_parser(scope: Scope) -> Made | None:
+def make_header_parser(scope: Scope) -> CompiledHook | None:
     """The lines of sections and .htaccess files."""
-    return _make(scope.folder(SetEnvIfFolder).conditions)
+    return _make(scope.dir_config(SetEnvIfDirConfig).conditions)
 
 
 def _row(name: str, apply: Any, text: str, versions: Versions = Versions.BOTH) -> Directive[Any]:
-    return Directive(name=name, args=Args.RAW_ARGS, where=Where.OR_FILEINFO, apply=apply, help=text, record=Record.NONE, versions=versions)
+    return Directive(name=name, args=Args.RAW_ARGS, where=Context.OR_FILEINFO, apply=apply, help=text, record=ConfigScope.NONE, versions=versions)
 
 
 MODULE = Module(
     name="setenvif_module",
     source="mod_setenvif.c",
-    folder_settings=SetEnvIfFolder,
-    server_settings=SetEnvIfServer,
+    dir_config=SetEnvIfDirConfig,
+    server_config=SetEnvIfServerConfig,
     directives=(
         _row("SetEnvIf", set_env_if(False), "A header-name, regex and a list of variables."),
         _row("SetEnvIfNoCase", set_env_if(True), "a header-name, regex and a list of variables."),

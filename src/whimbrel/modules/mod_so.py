@@ -11,12 +11,12 @@ from whimbrel.config.execute import root_relative
 from whimbrel.config.load import load_module, no_library
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.errors import ConfigError
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.registry.module import Module
 
-ON_READ = Where.RSRC_CONF | Where.EXEC_ON_READ
+ON_READ = Context.RSRC_CONF | Context.EXEC_ON_READ
 
 
 def set_load_module(command: Command, _none: None, words: list[str]) -> None:
@@ -29,7 +29,7 @@ def set_load_file(command: Command, _none: None, words: list[str]) -> None:
     path = root_relative(configuration.root, words[0])
     wrong = no_library(path)
     if wrong:
-        shown = path if not command.dialect.ah_codes or "/" in words[0] or os.path.exists(raw(path)) else words[0]
+        shown = path if not command.dialect.messages_24 or "/" in words[0] or os.path.exists(to_bytes(path)) else words[0]
         raise ConfigError(f"Cannot load {words[0]} into server: {shown}: {wrong}")
 
 
@@ -37,9 +37,9 @@ MODULE = Module(
     name="so_module",
     source="mod_so.c",
     directives=(
-        Directive(name="LoadModule", args=Args.TAKE2, where=ON_READ, apply=set_load_module, record=Record.NONE,
+        Directive(name="LoadModule", args=Args.TAKE2, where=ON_READ, apply=set_load_module, record=ConfigScope.NONE,
                   help="a module name and the name of a shared object file to load it from"),
-        Directive(name="LoadFile", args=Args.ITERATE, where=ON_READ, apply=set_load_file, record=Record.NONE,
+        Directive(name="LoadFile", args=Args.ITERATE, where=ON_READ, apply=set_load_file, record=ConfigScope.NONE,
                   help="shared object file or library to load into the server at runtime"),
     ),
 )

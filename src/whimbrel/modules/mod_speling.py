@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_flag
 from whimbrel.numbers import lower
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.turns import Slices, names_in
 
@@ -23,7 +23,7 @@ MISCAPITALIZED, TRANSPOSED, MISSING, EXTRA, MISTYPED, BASENAME = range(1, 7)
 
 
 @dataclass(slots=True)
-class SpelingFolder:
+class SpelingDirConfig:
     """Per-directory settings."""
 
     active: bool = setting(False)
@@ -31,9 +31,9 @@ class SpelingFolder:
     basename: bool = setting(True)
 
 
-def distance(asked: str, there: str) -> int:
+def distance(requested: str, there: str) -> int:
     """Which single slip leads from *asked* to *there* (MISCAPITALIZED ... MISTYPED), BASENAME where it takes more."""
-    a, b = lower(asked), lower(there)
+    a, b = lower(requested), lower(there)
     at = 0
     while at < len(a) and at < len(b) and a[at] == b[at]:
         at += 1
@@ -50,38 +50,38 @@ def distance(asked: str, there: str) -> int:
     return MISSING if b and a == b[1:] else BASENAME
 
 
-async def candidates(conf: SpelingFolder, asked: str, names: list[str], slices: Slices) -> list[tuple[int, str]] | None:
+async def candidates(conf: SpelingDirConfig, requested: str, names: list[str], slices: Slices) -> list[tuple[int, str]] | None:
     """(reason, name) for what may have been meant; None when *asked* itself is among the names."""
     out = []
-    base = lower(asked.partition(".")[0])
+    base = lower(requested.partition(".")[0])
     for name in names:
-        if name == asked:
+        if name == requested:
             return None
-        if lower(name) == lower(asked):
+        if lower(name) == lower(requested):
             out.append((MISCAPITALIZED, name))
         else:
-            reason = BASENAME if conf.case_only else distance(asked, name)
+            reason = BASENAME if conf.case_only else distance(requested, name)
             await slices.pause()
             if reason != BASENAME or (conf.basename and lower(name.partition(".")[0]) == base):
                 out.append((reason, name))
     return sorted(out, key=lambda one: one[0])
 
 
-def make_fixup(scope: Scope) -> Made | None:
+def make_fixup(scope: Scope) -> CompiledHook | None:
     """301 to the only good candidate, 300 with a list of several."""
-    conf = scope.folder(SpelingFolder)
+    conf = scope.dir_config(SpelingDirConfig)
     if not conf.active:
         return None
 
-    async def fixup(r: Any) -> Answer:
-        if r.method_number != 0 or r.info is not None or r.proxy or not r.filename or r.main is not None:
+    async def fixup(r: Any) -> HookStatus:
+        if r.method_number != 0 or r.finfo is not None or r.proxy or not r.filename or r.main is not None:
             return DECLINED
-        folder, slash, asked = r.filename.rpartition("/")
-        after = asked + (r.path_info or "")
+        directory, slash, requested = r.filename.rpartition("/")
+        after = requested + (r.path_info or "")
         if not slash or r.uri == "/" or not r.uri.endswith(after):
             return DECLINED
         slices = Slices(r.engine.turns)
-        found = await candidates(conf, asked, await _names(r, folder or "/", slices), slices)
+        found = await candidates(conf, requested, await _names(r, directory or "/", slices), slices)
         if not found:
             return DECLINED if found is None else OK
         before = r.uri[:len(r.uri) - len(after)]
@@ -89,19 +89,19 @@ def make_fixup(scope: Scope) -> Made | None:
             return _redirect(r, before + found[0][1] + (r.path_info or ""))
         return _choices(r, before, found)
 
-    return Made(fixup, Reads.HEAD | Reads.FILES, waits=True)
+    return CompiledHook(fixup, Reads.HEAD | Reads.FILES, is_async=True)
 
 
-async def _names(r: Any, folder: str, slices: Slices) -> list[str]:
+async def _names(r: Any, directory: str, slices: Slices) -> list[str]:
     """The entries of the folder, which is noted, so that an answer is kept no longer than they stay."""
-    r.files.exact(folder)
+    r.deps.stat_directory(directory)
     try:
-        return [text(name) for name in [b".", b"..", *await names_in(raw(folder), slices)]]
+        return [to_text(name) for name in [b".", b"..", *await names_in(to_bytes(directory), slices)]]
     except OSError:
         return []
 
 
-def _redirect(r: Any, path: str) -> Answer:
+def _redirect(r: Any, path: str) -> HookStatus:
     target = escape_uri(path) + (f"?{r.args}" if r.args is not None else "")
     r.headers_out.set("Location", r.engine.construct_url(r, target))
     referer = r.headers_in.get("Referer")
@@ -110,7 +110,7 @@ def _redirect(r: Any, path: str) -> Answer:
     return 301
 
 
-def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> Answer:
+def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> HookStatus:
     query = f"?{r.args}" if r.args is not None else ""
     paths = [before + name + (r.path_info or "") + query for _reason, name in found]
     page = [f"The document name you requested (<code>{escape_html(r.uri)}</code>) could not be found on this server.\n"
@@ -123,7 +123,7 @@ def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> Answer:
     referer = r.headers_in.get("Referer")
     if referer is not None:
         there = f"referring page <tt>{escape_html(referer)}</tt>"
-        if r.plan.dialect.reasons_22:
+        if r.plan.dialect.wire_22:
             there = f'<a href="{escape_uri(referer)}">referring page</a>'
         page.append(f"Please consider informing the owner of the {there} about the broken link.\n")
     r.notes["variant-list"] = "".join(page)
@@ -137,13 +137,13 @@ def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> Answer:
 MODULE = Module(
     name="speling_module",
     source="mod_speling.c",
-    folder_settings=SpelingFolder,
+    dir_config=SpelingDirConfig,
     directives=(
-        Directive(name="CheckSpelling", args=Args.FLAG, where=Where.OR_OPTIONS, apply=set_flag("active"),
+        Directive(name="CheckSpelling", args=Args.FLAG, where=Context.OR_OPTIONS, apply=set_flag("active"),
                   help="whether or not to fix miscapitalized/misspelled requests"),
-        Directive(name="CheckCaseOnly", args=Args.FLAG, where=Where.OR_OPTIONS, apply=set_flag("case_only"),
+        Directive(name="CheckCaseOnly", args=Args.FLAG, where=Context.OR_OPTIONS, apply=set_flag("case_only"),
                   help="whether or not to fix only miscapitalized requests"),
-        Directive(name="CheckBasenameMatch", args=Args.FLAG, where=Where.OR_OPTIONS, apply=set_flag("basename"), versions=Versions.V24,
+        Directive(name="CheckBasenameMatch", args=Args.FLAG, where=Context.OR_OPTIONS, apply=set_flag("basename"), versions=Versions.V24,
                   help="whether or not to fix files with the same base name"),
     ),
     hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),

@@ -12,12 +12,12 @@ import os
 import struct
 from typing import Any
 
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, POST_READ_REQUEST, Answer
-from whimbrel.request.variables import OWN, Variables
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, POST_READ_REQUEST, HookStatus
+from whimbrel.request.variables import UNIQUE_ID_NAME, LazyEnv
 
 
-class Ids:
+class IdGenerator:
     """Makes ids in one process; a child of it begins anew."""
 
     def __init__(self, old: bool) -> None:
@@ -40,20 +40,20 @@ class Ids:
         return base64.b64encode(data, b"@-").decode().rstrip("=")
 
 
-def make_id(scope: Scope) -> Made:
+def make_id(scope: Scope) -> CompiledHook:
     """Set UNIQUE_ID; a request that was redirected here keeps its own."""
-    ids = Ids(scope.dialect.ids_by_address)
+    ids = IdGenerator(scope.dialect.unique_id_from_address)
 
-    def mark(r: Any) -> Answer:
+    def mark(r: Any) -> HookStatus:
         """Made when it is asked for: most requests are answered without."""
         earlier = r.env.get("REDIRECT_UNIQUE_ID") if r.prev is not None else None
         if earlier is None:
-            r.env = Variables(r.env, r.files, ids.next, int(r.time), r.connection.local_ip)
+            r.env = LazyEnv(r.env, r.deps, ids.next, int(r.time), r.connection.local_ip)
         else:
-            r.env[OWN] = earlier
+            r.env[UNIQUE_ID_NAME] = earlier
         return DECLINED
 
-    return Made(mark, Reads.HEAD)
+    return CompiledHook(mark, Reads.HEAD)
 
 
 MODULE = Module(name="unique_id_module", source="mod_unique_id.c", hooks=(Hook(POST_READ_REQUEST, make_id, Order.REALLY_FIRST),))

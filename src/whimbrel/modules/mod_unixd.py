@@ -5,7 +5,7 @@ A start without User is httpd's affair of the moment of starting (AH00136); here
 
 from __future__ import annotations
 
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.modules.core.process import GROUP, SUEXEC_24, USER, on_process, set_chroot
 from whimbrel.registry.module import Module
 
@@ -14,10 +14,10 @@ MODULE = Module(
     source="mod_unixd.c",
     versions=Versions.V24,
     directives=(
-        Directive(name="User", args=Args.TAKE1, where=Where.RSRC_CONF, apply=USER, record=Record.NONE, help="Effective user id for this server"),
-        Directive(name="Group", args=Args.TAKE1, where=Where.RSRC_CONF, apply=GROUP, record=Record.NONE, help="Effective group id for this server"),
-        Directive(name="ChrootDir", args=Args.TAKE1, where=Where.RSRC_CONF, apply=on_process(set_chroot), record=Record.NONE,
+        Directive(name="User", args=Args.TAKE1, where=Context.RSRC_CONF, apply=USER, record=ConfigScope.NONE, help="Effective user id for this server"),
+        Directive(name="Group", args=Args.TAKE1, where=Context.RSRC_CONF, apply=GROUP, record=ConfigScope.NONE, help="Effective group id for this server"),
+        Directive(name="ChrootDir", args=Args.TAKE1, where=Context.RSRC_CONF, apply=on_process(set_chroot), record=ConfigScope.NONE,
                   help="The directory to chroot(2) into"),
-        Directive(name="Suexec", args=Args.FLAG, where=Where.RSRC_CONF, apply=SUEXEC_24, record=Record.NONE, help="Enable or disable suEXEC support"),
+        Directive(name="Suexec", args=Args.FLAG, where=Context.RSRC_CONF, apply=SUEXEC_24, record=ConfigScope.NONE, help="Enable or disable suEXEC support"),
     ),
 )

@@ -9,19 +9,19 @@ import pwd
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import own
 from whimbrel.octets import from_system, to_system
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 
 
 @dataclass(slots=True)
-class UserDirServer:
+class UserDirServerConfig:
     """Per-server settings: the patterns as written, whether users need *enabled*, and lists of users.
 
     A virtual host does not inherit lists (its own, empty ones count).
@@ -32,15 +32,15 @@ class UserDirServer:
     disabled: frozenset[str] = setting(frozenset())
     enabled: frozenset[str] = setting(frozenset())
 
-    def laid_over(self, base: UserDirServer) -> UserDirServer:
+    def merge_onto(self, base: UserDirServerConfig) -> UserDirServerConfig:
         """See the class."""
-        return UserDirServer(
+        return UserDirServerConfig(
             base.patterns if self.patterns is UNSET else self.patterns,
             base.disabled_for_all if self.disabled_for_all is UNSET else self.disabled_for_all, self.disabled, self.enabled,
         )
 
 
-def set_userdir(_cmd: Command, conf: UserDirServer, words: list[str]) -> None:
+def set_userdir(_cmd: Command, conf: UserDirServerConfig, words: list[str]) -> None:
     """``disabled`` or ``enabled`` with users or without, else patterns."""
     word, rest = getword(words[0])
     if not word:
@@ -61,7 +61,7 @@ def set_userdir(_cmd: Command, conf: UserDirServer, words: list[str]) -> None:
     setattr(conf, name, frozenset(users))
 
 
-def _user_of(conf: UserDirServer, uri: str, nobody: tuple[str, ...]) -> str | None:
+def _user_of(conf: UserDirServerConfig, uri: str, nobody: tuple[str, ...]) -> str | None:
     """The user whom the URL names, None where it isn't for us; *nobody* are names that are none."""
     if not uri.startswith("/~"):
         return None
@@ -81,7 +81,7 @@ def _home(user: str) -> str | None:
         return None
 
 
-def _folder(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
+def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
     """(the folder, None) that *pattern* gives for *user*, or (None, the URL to send the client to)."""
     prefix, star, rest = pattern.partition("*")
     tail = rest if star else pattern
@@ -90,13 +90,13 @@ def _folder(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, st
     if star and ":" in prefix:
         return None, prefix + user + below
     home = _home(user)
-    r.outside()  # the database of accounts can change unseen
+    r.set_uncacheable()  # the database of accounts can change unseen
     return (None if home is None else f"{home}/{tail}"), None
 
 
-def make_translate(scope: Scope) -> Made | None:
+def make_translate(scope: Scope) -> CompiledHook | None:
     """The first pattern whose folder exists, or the last one."""
-    conf = scope.server(UserDirServer)
+    conf = scope.server_config(UserDirServerConfig)
     if conf.patterns is None:
         return None
     patterns = []
@@ -107,32 +107,32 @@ def make_translate(scope: Scope) -> Made | None:
     last = len(patterns) - 1
     nobody = ("", ".", "..") if scope.dialect.user_dot_refused else ("", "..")
 
-    def translate(r: Any) -> Answer:
+    def translate(r: Any) -> HookStatus:
         user = _user_of(conf, r.uri, nobody)
         if user is None:
             return DECLINED
         below = r.uri[2 + len(user):]
         for at, pattern in enumerate(patterns):
-            folder, url = _folder(r, pattern, user, below)
+            directory, url = _expanded(r, pattern, user, below)
             if url is not None:
                 r.headers_out.set("Location", url)
                 return 302
-            if folder is not None and (at == last or r.files.stat(folder) is not None):
-                r.filename = folder + below
-                r.context = (r.uri[:2 + len(user)], folder)
+            if directory is not None and (at == last or r.deps.stat(directory) is not None):
+                r.filename = directory + below
+                r.context = (r.uri[:2 + len(user)], directory)
                 r.notes["mod_userdir_user"] = user
                 return OK
         return DECLINED
 
-    return Made(translate, Reads.HEAD | Reads.FILES)
+    return CompiledHook(translate, Reads.HEAD | Reads.FILES)
 
 
 MODULE = Module(
     name="userdir_module",
     source="mod_userdir.c",
-    server_settings=UserDirServer,
+    server_config=UserDirServerConfig,
     directives=(
-        Directive(name="UserDir", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=set_userdir, record=Record.SERVER,
+        Directive(name="UserDir", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=set_userdir, record=ConfigScope.SERVER,
                   help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username username...', "
                        "or 'enabled username username...'"),
     ),

@@ -11,15 +11,15 @@ import time
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.client_names import NAME_NOTE, client_address
 from whimbrel.modules.setters import set_choice, set_flag, set_text
 from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 DAY = 86400
@@ -29,7 +29,7 @@ _STYLES = {"netscape": NETSCAPE, "cookie": COOKIE, "rfc2109": COOKIE, "cookie2":
 
 
 @dataclass(slots=True)
-class UsertrackFolder:
+class UsertrackDirConfig:
     """Per-directory settings; a section's own replace an outer section's as a whole."""
 
     active: bool = setting(False)
@@ -40,19 +40,19 @@ class UsertrackFolder:
     secure: bool = setting(False)
     http_only: bool = setting(False)
 
-    def laid_over(self, _base: UsertrackFolder) -> UsertrackFolder:
+    def merge_onto(self, _base: UsertrackDirConfig) -> UsertrackDirConfig:
         """See the class."""
         return self
 
 
 @dataclass(slots=True)
-class UsertrackServer:
+class UsertrackServerConfig:
     """How long a cookie lives in seconds, 0: as long as the browser runs."""
 
     expires: int = setting(0)
 
 
-def set_expires(cmd: Command, conf: UsertrackServer, words: list[str]) -> None:
+def set_expires(cmd: Command, conf: UsertrackServerConfig, words: list[str]) -> None:
     """Seconds, which is what begins and ends in a digit, or pairs of a number and a unit after an optional "plus"."""
     text = words[0]
     if is_digits(text[:1]) and is_digits(text[-1:]):
@@ -74,7 +74,7 @@ def set_expires(cmd: Command, conf: UsertrackServer, words: list[str]) -> None:
     conf.expires = total
 
 
-def set_domain(_cmd: Command, conf: UsertrackFolder, words: list[str]) -> None:
+def set_domain(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None:
     """A domain with a dot before and one in it."""
     if not words[0]:
         raise ConfigError("CookieDomain values may not be null")
@@ -85,7 +85,7 @@ def set_domain(_cmd: Command, conf: UsertrackFolder, words: list[str]) -> None:
     conf.domain = words[0]
 
 
-def set_style(_cmd: Command, conf: UsertrackFolder, words: list[str]) -> None:
+def set_style(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None:
     """One of five names for three styles."""
     style = _STYLES.get(words[0].lower())
     if style is None:
@@ -93,29 +93,29 @@ def set_style(_cmd: Command, conf: UsertrackFolder, words: list[str]) -> None:
     conf.style = style
 
 
-def make_fixup(scope: Scope) -> Made | None:
+def make_fixup(scope: Scope) -> CompiledHook | None:
     """Note the visitor's cookie; make one for visitors without."""
-    conf, lifetime = scope.folder(UsertrackFolder), scope.server(UsertrackServer).expires
+    conf, lifetime = scope.dir_config(UsertrackDirConfig), scope.server_config(UsertrackServerConfig).expires
     if not conf.active:
         return None
     name = re.escape(conf.name)
     known = re.compile(f"^{name}=([^;,]+)|[;,][ \t]*{name}=([^;,]+)")
-    old = scope.dialect.ids_by_address
+    old = scope.dialect.unique_id_from_address
 
-    def fixup(r: Any) -> Answer:
+    def fixup(r: Any) -> HookStatus:
         if r.main is not None:
             return DECLINED
         found = known.search(r.headers_in.get("Cookie") or "")
         if found is not None:
             r.notes["cookie"] = found[1] or found[2]
             return DECLINED
-        r.outside()
+        r.set_uncacheable()
         value = _value(r, old)
         r.err_headers_out.add("Set-Cookie2" if conf.style == COOKIE2 else "Set-Cookie", _cookie(conf, value, lifetime, r.time))
         r.notes["cookie"] = value
         return OK
 
-    return Made(fixup)
+    return CompiledHook(fixup)
 
 
 def _value(r: Any, old: bool) -> str:
@@ -126,7 +126,7 @@ def _value(r: Any, old: bool) -> str:
     return f"{random.SystemRandom().getrandbits(32):x}.{now:x}"
 
 
-def _cookie(conf: UsertrackFolder, value: str, lifetime: int, now: float) -> str:
+def _cookie(conf: UsertrackDirConfig, value: str, lifetime: int, now: float) -> str:
     out = f"{conf.name}={value}; path=/"
     if lifetime and conf.style == NETSCAPE:
         at = time.gmtime(now + lifetime)
@@ -141,15 +141,15 @@ def _cookie(conf: UsertrackFolder, value: str, lifetime: int, now: float) -> str
 
 
 _SAMESITE = {"strict": "SameSite=Strict", "lax": "SameSite=Lax", "none": "SameSite=None"}
-FILEINFO = Where.OR_FILEINFO
+FILEINFO = Context.OR_FILEINFO
 
 MODULE = Module(
     name="usertrack_module",
     source="mod_usertrack.c",
-    folder_settings=UsertrackFolder,
-    server_settings=UsertrackServer,
+    dir_config=UsertrackDirConfig,
+    server_config=UsertrackServerConfig,
     directives=(
-        Directive(name="CookieExpires", args=Args.TAKE1, where=FILEINFO, apply=set_expires, record=Record.SERVER, help="an expiry date code"),
+        Directive(name="CookieExpires", args=Args.TAKE1, where=FILEINFO, apply=set_expires, record=ConfigScope.SERVER, help="an expiry date code"),
         Directive(name="CookieDomain", args=Args.TAKE1, where=FILEINFO, apply=set_domain, help="domain to which this cookie applies"),
         Directive(name="CookieStyle", args=Args.TAKE1, where=FILEINFO, apply=set_style,
                   help="'Netscape', 'Cookie' (RFC2109), or 'Cookie2' (RFC2965)"),

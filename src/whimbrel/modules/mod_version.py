@@ -7,15 +7,15 @@ from operator import eq, ge, gt, le, lt
 
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.errors import ConfigError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.regex import RegexError, compile_regex
 from whimbrel.registry.module import Module
 
 _BAD_VERSION = "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers."
 Version = tuple[int, int, int]
-_NUMBER = pattern(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
+_NUMBER = compile(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
 
 
 def set_if_version(command: Command, _none: None, words: list[str]) -> None:
@@ -83,7 +83,7 @@ MODULE = Module(
     name="version_module",
     source="mod_version.c",
     directives=(
-        Directive(name="<IfVersion", args=Args.TAKE123, where=Where.OR_ALL | Where.EXEC_ON_READ, apply=set_if_version, record=Record.NONE,
+        Directive(name="<IfVersion", args=Args.TAKE123, where=Context.OR_ALL | Context.EXEC_ON_READ, apply=set_if_version, record=ConfigScope.NONE,
                   help="a comparison operator, a version (and a delimiter)"),
     ),
 )

@@ -9,13 +9,13 @@ import re
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter
 from whimbrel.numbers import lower
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request import identity
 
@@ -27,7 +27,7 @@ Map = tuple[str, bool]  # format, whether the address stands for the name
 
 
 @dataclass(slots=True)
-class VhostAliasServer:
+class VhostAliasServerConfig:
     """Per-server settings; None: not used."""
 
     root: Map | None = setting(None)
@@ -78,13 +78,13 @@ def _chosen(parts: list[str], number: int, from_end: bool, and_on: bool, joint: 
     return joint.join(parts[number - 1:]) if and_on else parts[number - 1]
 
 
-def make_translate(scope: Scope) -> Made | None:
+def make_translate(scope: Scope) -> CompiledHook | None:
     """URLs below the host's own folder; /cgi-bin/ below its folder of scripts."""
-    conf = scope.server(VhostAliasServer)
+    conf = scope.server_config(VhostAliasServerConfig)
     if conf.root is None and conf.scripts is None:
         return None
 
-    def translate(r: Any) -> Answer:
+    def translate(r: Any) -> HookStatus:
         uri = r.uri
         scripts = conf.scripts is not None and uri.startswith("/cgi-bin/")
         use = conf.scripts if scripts else conf.root
@@ -99,18 +99,18 @@ def make_translate(scope: Scope) -> Made | None:
             r.handler = r.notes["alias-forced-type"] = "cgi-script"
         return OK
 
-    return Made(translate)
+    return CompiledHook(translate)
 
 
 def _directive(name: str, field: str, by_address: bool, what: str) -> Directive[Any]:
-    return Directive(name=name, args=Args.TAKE1, where=Where.RSRC_CONF, apply=_setter(field, by_address), record=Record.SERVER,
+    return Directive(name=name, args=Args.TAKE1, where=Context.RSRC_CONF, apply=_setter(field, by_address), record=ConfigScope.SERVER,
                      help=f"how to create {what} based on the host")
 
 
 MODULE = Module(
     name="vhost_alias_module",
     source="mod_vhost_alias.c",
-    server_settings=VhostAliasServer,
+    server_config=VhostAliasServerConfig,
     directives=(
         _directive("VirtualScriptAlias", "scripts", False, "a ScriptAlias"), _directive("VirtualDocumentRoot", "root", False, "the DocumentRoot"),
         _directive("VirtualScriptAliasIP", "scripts", True, "a ScriptAlias"), _directive("VirtualDocumentRootIP", "root", True, "the DocumentRoot"),

@@ -6,7 +6,7 @@ Manual: mod/mod_watchdog.html.
 from __future__ import annotations
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import global_only, timeout
 from whimbrel.registry.module import Module
@@ -28,7 +28,7 @@ MODULE = Module(
     source="mod_watchdog.c",
     versions=Versions.V24,
     directives=(
-        Directive(name="WatchdogInterval", args=Args.TAKE1, where=Where.RSRC_CONF, apply=global_only(set_interval), record=Record.NONE,
+        Directive(name="WatchdogInterval", args=Args.TAKE1, where=Context.RSRC_CONF, apply=global_only(set_interval), record=ConfigScope.NONE,
                   help="Watchdog interval in seconds"),
     ),
 )

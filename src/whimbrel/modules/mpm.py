@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.listen import LISTEN
-from whimbrel.modules.core.process import GROUP, USER, Process, on_process, process_number, set_chroot
+from whimbrel.modules.core.process import GROUP, USER, MpmConfig, on_process, process_number, set_chroot
 from whimbrel.modules.setters import Setter
 from whimbrel.numbers import atoi
 from whimbrel.records import dataclass
@@ -22,7 +22,7 @@ from whimbrel.registry.module import Module
 
 def positive(name: str) -> Setter:
     """A number above 0; *name* "" keeps nothing."""
-    def apply(cmd: Command, conf: Process, words: list[str]) -> None:
+    def apply(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
         value = atoi(words[0])
         if value <= 0:
             raise ConfigError(f"{cmd.name} must be > 0")
@@ -32,14 +32,14 @@ def positive(name: str) -> Setter:
     return on_process(apply)
 
 
-def buffer_size(cmd: Command, _conf: Process, words: list[str]) -> None:
+def buffer_size(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
     """SendBufferSize, ReceiveBufferSize: checked; the system's own sizes serve better."""
     value = atoi(words[0])
     if value < 512 and value != 0:
         raise ConfigError(f"{cmd.name} must be >= 512 bytes, or 0 for system default.")
 
 
-def set_async_factor(_cmd: Command, conf: Process, words: list[str]) -> None:
+def set_async_factor(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """AsyncRequestWorkerFactor: a positive decimal number."""
     try:
         value = float(words[0].strip(" ")) if "_" not in words[0] else None
@@ -77,7 +77,7 @@ class _Check:
 
     def __init__(self, configuration: Any, kind: Kind) -> None:
         self.configuration, self.kind = configuration, kind
-        self.conf: Process = configuration.main.conf(Process)
+        self.conf: MpmConfig = configuration.main.config(MpmConfig)
 
     def warn(self, offset: int, text: str, logged: str) -> None:
         number = self.kind.first_code + offset
@@ -144,7 +144,7 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
 def check_prefork(configuration: Any) -> None:
     """prefork_check_config.  2.2 has said everything while reading; at its second reading a later ServerLimit counts for MaxClients too."""
     if not configuration.dialect.process_numbers_late:
-        read: Process = configuration.main.conf(Process)
+        read: MpmConfig = configuration.main.config(MpmConfig)
         if read.server_limit and read.max_workers:
             read.max_workers = min(read.max_workers, read.server_limit)
         return
@@ -178,7 +178,7 @@ def _say(cmd: Command, *lines: str) -> None:
         cmd.warn(line, level="startup")
 
 
-def set_server_limit_22(cmd: Command, conf: Process, words: list[str]) -> None:
+def set_server_limit_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """ServerLimit: counts for the MaxClients lines that follow."""
     value = atoi(words[0])
     if value > MAX_SERVERS_22:
@@ -189,7 +189,7 @@ def set_server_limit_22(cmd: Command, conf: Process, words: list[str]) -> None:
     conf.server_limit = max(1, min(value, MAX_SERVERS_22))
 
 
-def set_max_clients_22(cmd: Command, conf: Process, words: list[str]) -> None:
+def set_max_clients_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """MaxClients: at most the ServerLimit given so far (256)."""
     value, limit = atoi(words[0]), conf.server_limit if isinstance(conf.server_limit, int) else 256
     if value > limit:
@@ -200,7 +200,7 @@ def set_max_clients_22(cmd: Command, conf: Process, words: list[str]) -> None:
     conf.max_workers = max(1, min(value, limit))
 
 
-def set_min_spare_22(cmd: Command, conf: Process, words: list[str]) -> None:
+def set_min_spare_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """MinSpareServers: at least 1."""
     value = atoi(words[0])
     if value <= 0:
@@ -210,75 +210,75 @@ def set_min_spare_22(cmd: Command, conf: Process, words: list[str]) -> None:
 
 
 _LISTENING: tuple[AnyDirective, ...] = (
-    Directive(name="ListenBacklog", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="ListenBacklog", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=positive("backlog"), help="Maximum length of the queue of pending connections, as used by listen(2)"),
-    Directive(name="ListenCoresBucketsRatio", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="ListenCoresBucketsRatio", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=positive(""), help="Ratio between the number of CPU cores (online) and the number of listeners buckets"),
-    Directive(name="SendBufferSize", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="SendBufferSize", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=on_process(buffer_size), help="Send buffer size in bytes"),
-    Directive(name="ReceiveBufferSize", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="ReceiveBufferSize", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=on_process(buffer_size), help="Receive buffer size in bytes"),
-    Directive(name="ListenTCPDeferAccept", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="ListenTCPDeferAccept", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=positive(""), help="Value set for the socket option TCP_DEFER_ACCEPT if it is set"),
 )
 _THREADED: tuple[AnyDirective, ...] = (
-    Directive(name="StartServers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="StartServers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("start_servers"), help="Number of child processes launched at server startup"),
-    Directive(name="ServerLimit", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="ServerLimit", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("server_limit"), help="Maximum number of child processes for this run of Apache"),
-    Directive(name="MinSpareThreads", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="MinSpareThreads", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("min_spare"), help="Minimum number of idle threads, to handle request spikes"),
-    Directive(name="MaxSpareThreads", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="MaxSpareThreads", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("max_spare"), help="Maximum number of idle threads"),
-    Directive(name="MaxClients", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="MaxClients", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("max_workers"), help="Deprecated name of MaxRequestWorkers"),
-    Directive(name="MaxRequestWorkers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="MaxRequestWorkers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("max_workers"), help="Maximum number of threads alive at the same time"),
-    Directive(name="ThreadsPerChild", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="ThreadsPerChild", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("threads_per_child"), help="Number of threads each child creates"),
-    Directive(name="ThreadLimit", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="ThreadLimit", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("thread_limit"),
               help="Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild"),
 )
 _ASYNC: tuple[AnyDirective, ...] = (
-    Directive(name="AsyncRequestWorkerFactor", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="AsyncRequestWorkerFactor", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=on_process(set_async_factor), help="How many additional connects will be accepted per idle worker thread"),
 )
 _GRACEFUL: tuple[AnyDirective, ...] = (
-    Directive(name="GracefulShutdownTimeout", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE,
+    Directive(name="GracefulShutdownTimeout", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE,
               apply=process_number("graceful_timeout"),
               help="Maximum time in seconds to wait for child processes to complete transactions during shutdown"),
 )
 _PREFORK_24: tuple[AnyDirective, ...] = (
-    Directive(name="StartServers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="StartServers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("start_servers"), help="Number of child processes launched at server startup"),
-    Directive(name="MinSpareServers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="MinSpareServers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("min_spare"), help="Minimum number of idle children, to handle request spikes"),
-    Directive(name="MaxSpareServers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="MaxSpareServers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("max_spare"), help="Maximum number of idle children"),
-    Directive(name="MaxClients", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="MaxClients", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("max_workers"), help="Deprecated name of MaxRequestWorkers"),
-    Directive(name="MaxRequestWorkers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="MaxRequestWorkers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("max_workers"), help="Maximum number of children alive at the same time"),
-    Directive(name="ServerLimit", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="ServerLimit", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("server_limit"), help="Maximum value of MaxRequestWorkers for this run of Apache"),
 )
 _PREFORK_22: tuple[AnyDirective, ...] = (
-    Directive(name="User", args=Args.TAKE1, where=Where.RSRC_CONF, apply=USER, record=Record.NONE, versions=Versions.V22,
+    Directive(name="User", args=Args.TAKE1, where=Context.RSRC_CONF, apply=USER, record=ConfigScope.NONE, versions=Versions.V22,
               help="Effective user id for this server"),
-    Directive(name="Group", args=Args.TAKE1, where=Where.RSRC_CONF, apply=GROUP, record=Record.NONE, versions=Versions.V22,
+    Directive(name="Group", args=Args.TAKE1, where=Context.RSRC_CONF, apply=GROUP, record=ConfigScope.NONE, versions=Versions.V22,
               help="Effective group id for this server"),
-    Directive(name="ChrootDir", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="ChrootDir", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=on_process(set_chroot), help="The directory to chroot(2) into"),
-    Directive(name="StartServers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="StartServers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=process_number("start_servers"), help="Number of child processes launched at server startup"),
-    Directive(name="MinSpareServers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="MinSpareServers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=on_process(set_min_spare_22), help="Minimum number of idle children, to handle request spikes"),
-    Directive(name="MaxSpareServers", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="MaxSpareServers", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=process_number("max_spare"), help="Maximum number of idle children"),
-    Directive(name="MaxClients", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="MaxClients", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=on_process(set_max_clients_22), help="Maximum number of children alive at the same time"),
-    Directive(name="ServerLimit", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="ServerLimit", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=on_process(set_server_limit_22), help="Maximum value of MaxClients for this run of Apache"),
 )
 

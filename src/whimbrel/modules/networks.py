@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from whimbrel.expr.networks import INVALID_ADDRESS, INVALID_MASK, BadAddress, Network, Networks, numeric_address, parse_network, parse_written
+from whimbrel.expr.networks import INVALID_ADDRESS, INVALID_MASK, InvalidNetwork, Network, Networks, numeric_address, parse_network, parse_written
 
-__all__ = ["INVALID_ADDRESS", "INVALID_MASK", "BadAddress", "Network", "Networks", "numeric_address", "parse_network", "parse_written"]
+__all__ = ["INVALID_ADDRESS", "INVALID_MASK", "InvalidNetwork", "Network", "Networks", "numeric_address", "parse_network", "parse_written"]

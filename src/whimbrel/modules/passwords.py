@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 _BCRYPT = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}", re.ASCII)
 _BCRYPT_USES = 72  # bytes of a password
@@ -28,8 +28,8 @@ def is_cheap(stored: str) -> bool:
 def verify(password: str, stored: str) -> bool:
     """Whether *password* is the one behind *stored*; anything unreadable is a no."""
     if stored.startswith("{SHA}"):
-        digest = base64.b64encode(hashlib.sha1(raw(password)).digest()).decode("ascii")
-        return hmac.compare_digest(raw(stored[5:]), raw(digest))
+        digest = base64.b64encode(hashlib.sha1(to_bytes(password)).digest()).decode("ascii")
+        return hmac.compare_digest(to_bytes(stored[5:]), to_bytes(digest))
     if stored.startswith(_APR1):
         return _apr1(password, stored)
     if _BCRYPT.fullmatch(stored):
@@ -39,14 +39,14 @@ def verify(password: str, stored: str) -> bool:
 
 def _apr1(password: str, stored: str) -> bool:
     salt = stored[len(_APR1):].partition("$")[0][:8]
-    return "\0" not in password and hmac.compare_digest(raw(stored), raw(f"{_APR1}{salt}$") + apr1(raw(password), raw(salt)))
+    return "\0" not in password and hmac.compare_digest(to_bytes(stored), to_bytes(f"{_APR1}{salt}$") + apr1(to_bytes(password), to_bytes(salt)))
 
 
 def apr1(password: bytes, salt: bytes) -> bytes:
     """The 22 characters of the md5-crypt that APR has with a mark of its own."""
     md5 = hashlib.md5
     length = len(password)
-    start = password + raw(_APR1) + salt + (md5(password + salt + password).digest() * (length // 16 + 1))[:length]
+    start = password + to_bytes(_APR1) + salt + (md5(password + salt + password).digest() * (length // 16 + 1))[:length]
     while length:
         start += b"\0" if length & 1 else password[:1]
         length >>= 1
@@ -64,7 +64,7 @@ def _bcrypt(password: str, stored: str) -> bool:
     import bcrypt
 
     try:
-        return bcrypt.checkpw(raw(password)[:_BCRYPT_USES], raw(stored))
+        return bcrypt.checkpw(to_bytes(password)[:_BCRYPT_USES], to_bytes(stored))
     except ValueError:
         return False
 

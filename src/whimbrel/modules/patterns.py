@@ -6,7 +6,7 @@ import re
 
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
-from whimbrel.regex import Found, Regex, RegexError
+from whimbrel.regex import Match, Regex, RegexError
 
 _PIECE_24 = re.compile(r"\$(\d)|\\(.)|([^$\\]+|.)", re.S)
 _PIECE_22 = re.compile(r"\$(\d)|(&)|\\(.)|([^$\\&]+|.)", re.S)
@@ -34,7 +34,7 @@ class Substitution:
                 self.pieces.append(match[match.lastindex or 0])
         self.plain = "".join(p for p in self.pieces if isinstance(p, str)) if all(isinstance(p, str) for p in self.pieces) else None
 
-    def apply(self, found: Found) -> str:
+    def apply(self, found: Match) -> str:
         """The text with the groups of *found*; groups that don't exist or took no part are empty."""
         if self.plain is not None:
             return self.plain

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from whimbrel.http.conditional import Condition, meets_conditions
+from whimbrel.http.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.dates import parse_http
 from whimbrel.http.status import known
 from whimbrel.http.url import escape_html
 from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.numbers import atoi, is_digits, strip
-from whimbrel.registry.phases import OK, Answer
+from whimbrel.registry.phases import OK, HookStatus
 
 SHOWN: Final = 30           # characters of a bad line that a message shows
 LONGEST: Final = 8190       # bytes of a line; a longer one is no line
@@ -30,7 +30,7 @@ class ScriptHead:
     def __init__(self, r: Any, module: str) -> None:
         self.r, self.module = r, module
         self.bad = ""  # the line that ended the reading
-        self._old = r.plan.dialect.reasons_22
+        self._old = r.plan.dialect.wire_22
         self._first = True
         self._size = 0
         self._status = False
@@ -45,7 +45,7 @@ class ScriptHead:
         """The script's file name without folder."""
         return str(self.r.filename or "").rpartition("/")[2]
 
-    def line(self, text: str) -> Answer | None:
+    def line(self, text: str) -> HookStatus | None:
         """Take one line without its line end: None to go on, OK at the empty line, or the status to fail with."""
         if not text:
             return self._done()
@@ -56,29 +56,29 @@ class ScriptHead:
         self._first = False
         self._size += len(text) + FIELD_COST
         if self._size > MAX_HEAD:
-            self._tell(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
+            self._log(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
             return 500
         self._field(name, value.lstrip(" \t\n\v\f\r"))
         return None
 
-    def malformed(self, shown: str) -> Answer:
+    def malformed(self, shown: str) -> HookStatus:
         """A line without a colon."""
-        self._tell(f"malformed header from script. Bad header={shown}: {self.name}" if self._old else
+        self._log(f"malformed header from script. Bad header={shown}: {self.name}" if self._old else
                    f"malformed header from script '{self.name}': Bad header: {shown}")
         return 500
 
-    def ended(self) -> Answer:
+    def ended(self) -> HookStatus:
         """The program ended before the empty line."""
         words = "Premature end of script headers" if self._old or not self._first else "End of script output before headers"
-        self._tell(f"{words}: {self.name}")
+        self._log(f"{words}: {self.name}")
         return 500
 
-    def timed_out(self) -> Answer:
+    def timed_out(self) -> HookStatus:
         """The program did not go on in time."""
-        self._tell(f"{'Premature end of script headers' if self._old else 'Script timed out before returning headers'}: {self.name}")
+        self._log(f"{'Premature end of script headers' if self._old else 'Script timed out before returning headers'}: {self.name}")
         return 500 if self._old else 504
 
-    def _tell(self, text: str, level: str = "error") -> None:
+    def _log(self, text: str, level: str = "error") -> None:
         self.r.log(level, text, module=self.module)
         self.r.notes.setdefault("error-notes", escape_html(text))
 
@@ -105,7 +105,7 @@ class ScriptHead:
         self.r.status = status = atoi(value)
         self.r.status_line = _line_of(value, status, self._old)
         if not 100 <= status < 600 and not self._old:
-            self._tell(f"Invalid status line from script '{self.name}': {value[:SHOWN]}")
+            self._log(f"Invalid status line from script '{self.name}': {value[:SHOWN]}")
 
     def _set_modified(self, value: str) -> None:
         seconds = parse_http(value)
@@ -118,7 +118,7 @@ class ScriptHead:
             self.r.mtime = modified
         set_last_modified(self.r)
 
-    def _done(self) -> Answer:
+    def _done(self) -> HookStatus:
         r = self.r
         for name, value in self._merge:
             r.err_headers_out.merge(name, value)
@@ -130,7 +130,7 @@ class ScriptHead:
             return OK
         modified = int(r.time) if r.mtime is None else r.mtime // 1_000_000
         met = meets_conditions(r.method, r.headers_in, r.headers_out.get("ETag"), modified, int(r.time), r.status, version22=self._old)
-        return OK if met is Condition.OK else 304 if met is Condition.NOT_MODIFIED else 412
+        return OK if met is PreconditionResult.OK else 304 if met is PreconditionResult.NOT_MODIFIED else 412
 
 
 def _line_of(value: str, status: int, old: bool) -> str | None:

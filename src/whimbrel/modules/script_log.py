@@ -10,15 +10,15 @@ import time
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Context
 from whimbrel.modules.setters import set_number
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 from whimbrel.registry.settings import setting
 
 
 @dataclass(slots=True)
-class ScriptLogSettings:
+class ScriptLogServerConfig:
     """Per-server settings: the file ("" for none), its largest size in bytes, how much of a request's body is written."""
 
     path: str = setting("")
@@ -32,11 +32,11 @@ def set_log(cmd: Command, conf: Any, words: list[str]) -> None:
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="ScriptLog", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_log, record=Record.SERVER,
+    Directive(name="ScriptLog", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_log, record=ConfigScope.SERVER,
               help="the name of a log for script debugging info"),
-    Directive(name="ScriptLogLength", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_number("length"), record=Record.SERVER,
+    Directive(name="ScriptLogLength", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_number("length"), record=ConfigScope.SERVER,
               help="the maximum length (in bytes) of the script debug log"),
-    Directive(name="ScriptLogBuffer", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_number("buffer"), record=Record.SERVER,
+    Directive(name="ScriptLogBuffer", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_number("buffer"), record=ConfigScope.SERVER,
               help="the maximum size (in bytes) to record of a POST request"),
 )
 
@@ -69,10 +69,10 @@ class ScriptLog:
         query = f"?{r.args}" if r.args else ""
         entry = f"%% [{time.ctime()}] {r.method} {r.uri}{query} {r.protocol}\n%% {status} {r.filename}\n{text}"
         try:
-            if os.path.exists(raw(self.path)) and os.path.getsize(raw(self.path)) > self.length:
+            if os.path.exists(to_bytes(self.path)) and os.path.getsize(to_bytes(self.path)) > self.length:
                 return
-            with open(raw(self.path), "ab") as file:
-                file.write(raw(entry))
+            with open(to_bytes(self.path), "ab") as file:
+                file.write(to_bytes(entry))
         except OSError:
             return
 

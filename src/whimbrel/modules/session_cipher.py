@@ -14,7 +14,7 @@ import hmac
 import os
 from typing import Any, Final
 
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 _MAC: Final = 8
 _SALT: Final = 16
@@ -32,7 +32,7 @@ class Sealed(Exception):
         self.authentic = authentic
 
 
-def seal(text: bytes, passphrase: str, cipher: str) -> str:
+def encrypt(text: bytes, passphrase: str, cipher: str) -> str:
     """*text* under *passphrase*, as the cookie's value; raises what the `cryptography` package raises."""
     _, block = SIZES[cipher]
     salt, vector = os.urandom(_SALT), os.urandom(block)
@@ -46,7 +46,7 @@ def unseal(value: str, passphrases: list[str], cipher: str) -> bytes:
     """What one of *passphrases* sealed; raises Sealed for anything else."""
     _, block = SIZES[cipher]
     try:
-        data = base64.b64decode(raw(value), validate=True)
+        data = base64.b64decode(to_bytes(value), validate=True)
     except (binascii.Error, ValueError):
         raise Sealed(authentic=False) from None
     mac, body = data[:_MAC], data[_MAC:]
@@ -76,7 +76,7 @@ def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str) -> Any:
     from cryptography.hazmat.primitives.ciphers.algorithms import AES
     from cryptography.hazmat.primitives.ciphers.modes import CBC
 
-    key = hashlib.pbkdf2_hmac("sha1", raw(passphrase), salt, _ROUNDS, SIZES[name][0])
+    key = hashlib.pbkdf2_hmac("sha1", to_bytes(passphrase), salt, _ROUNDS, SIZES[name][0])
     if name == "3des192":
         from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
 
@@ -85,7 +85,7 @@ def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str) -> Any:
 
 
 def _mac(data: bytes, passphrase: str) -> bytes:
-    return siphash(hashlib.md5(raw(passphrase), usedforsecurity=False).digest(), data)
+    return siphash(hashlib.md5(to_bytes(passphrase), usedforsecurity=False).digest(), data)
 
 
 def siphash(key: bytes, data: bytes) -> bytes:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.catalogue.places import WHOLE, misplaced, told
-from whimbrel.config.context import spot
+from whimbrel.catalogue.places import CONTEXT_GROUPS, violated, message
+from whimbrel.config.context import context_of
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.numbers import atoi, strtol
 
 Setter = Callable[[Command, Any, list[str]], None]
@@ -23,7 +23,7 @@ Setter = Callable[[Command, Any, list[str]], None]
 Places = frozenset[str]
 
 
-class Not:
+class Forbidden:
     """Where a directive must not stand: httpd's NOT_IN_* bits as sets of the names that `catalogue.places` has for them."""
 
     NOTHING: Final[Places] = frozenset()
@@ -35,20 +35,20 @@ class Not:
     HTACCESS: Final[Places] = frozenset({"HTACCESS"})
     PROXY: Final[Places] = frozenset({"PROXY"})
     DIR_LOC_FILE: Final[Places] = DIRECTORY | LOCATION | FILES
-    DIR_CONTEXT: Final[Places] = WHOLE["DIR_CONTEXT"]
-    GLOBAL_ONLY: Final[Places] = WHOLE["GLOBAL_ONLY"]
+    DIR_CONTEXT: Final[Places] = CONTEXT_GROUPS["DIR_CONTEXT"]
+    GLOBAL_ONLY: Final[Places] = CONTEXT_GROUPS["GLOBAL_ONLY"]
 
 
 def check_context(cmd: Command, forbidden: Places) -> None:
     """Refuse the command where *forbidden* says (ap_check_cmd_context)."""
     if not cmd.path and cmd.methods == -1 and not cmd.in_htaccess and not (cmd.in_virtual_host and "VIRTUALHOST" in forbidden):
         return  # at server level, as most directives are
-    found = misplaced(forbidden, spot(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
+    found = violated(forbidden, context_of(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
     if found:
-        raise ConfigError(told(cmd.name, found))
+        raise ConfigError(message(cmd.name, found))
 
 
-def outside(forbidden: Places, setter: Setter) -> Setter:
+def not_in(forbidden: Places, setter: Setter) -> Setter:
     """*setter*, refused where *forbidden* says."""
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         check_context(cmd, forbidden)
@@ -59,14 +59,14 @@ def outside(forbidden: Places, setter: Setter) -> Setter:
 
 def global_only(setter: Setter) -> Setter:
     """*setter*, for the main server's level alone."""
-    return outside(Not.GLOBAL_ONLY, setter)
+    return not_in(Forbidden.GLOBAL_ONLY, setter)
 
 
 def not_in_limit22(setter: Setter) -> Setter:
     """*setter*, refused inside <Limit> by 2.2 (2.4 looks at the context before)."""
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         if cmd.dialect.contexts_22:
-            check_context(cmd, Not.LIMIT)
+            check_context(cmd, Forbidden.LIMIT)
         setter(cmd, record, words)
 
     return apply
@@ -152,7 +152,7 @@ def own(record: Any, name: str, empty: Callable[[], Any]) -> Any:
     return value if type(value) is type(empty()) else empty()
 
 
-_TIME = pattern(r"(?:[ \t\n\v\f\r]*([+-]?\d+))?(.*)", re.ASCII | re.DOTALL)
+_TIME = compile(r"(?:[ \t\n\v\f\r]*([+-]?\d+))?(.*)", re.ASCII | re.DOTALL)
 _MICROSECONDS = {"s": 1_000_000, "h": 3_600_000_000, "ms": 1000, "mi": 60_000_000}
 
 

@@ -10,7 +10,7 @@ import hmac
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 _NAMES: Final = ("libcrypt.so.1", "libcrypt.so.2")  # glibc's own and libxcrypt's with its old interface; libxcrypt without
 _CRYPT_DATA: Final = 1 << 17  # more than any struct crypt_data
@@ -45,7 +45,7 @@ def _without_library() -> Callable[[str, str], bool]:
 
     def verify(password: str, stored: str) -> bool:
         try:
-            return bool(known.verify(raw(password), stored))
+            return bool(known.verify(to_bytes(password), stored))
         except (ValueError, TypeError):
             return False
 
@@ -54,8 +54,8 @@ def _without_library() -> Callable[[str, str], bool]:
 
 def _with_library(crypt_r: Any) -> Callable[[str, str], bool]:
     def verify(password: str, stored: str) -> bool:
-        made: bytes | None = crypt_r(raw(password), raw(stored), ctypes.create_string_buffer(_CRYPT_DATA))
-        return made is not None and hmac.compare_digest(made, raw(stored))
+        crypted: bytes | None = crypt_r(to_bytes(password), to_bytes(stored), ctypes.create_string_buffer(_CRYPT_DATA))
+        return crypted is not None and hmac.compare_digest(crypted, to_bytes(stored))
 
     return verify
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from whimbrel.dialect import Dialect
 from whimbrel.directives.spec import AnyDirective, Versions
 from whimbrel.records import dataclass
-from whimbrel.registry.phases import Answer, HookFn, Phase
+from whimbrel.registry.phases import HookStatus, HookFn, Phase
 
 if TYPE_CHECKING:
-    from whimbrel.errors import Place
+    from whimbrel.errors import SourceLocation
 
 S = TypeVar("S")
 
@@ -26,7 +26,7 @@ class Reads(Flag):
     CLIENT = auto()     # address of the client (not its port); not where only Request.among is asked about it
     FILES = auto()      # files on disk, each asked through Request.files, which notes them
     TIME = auto()       # the clock, beyond the Date field and the log's time
-    OUTSIDE = auto()    # anything else: a back end, a name look-up, a program, the scoreboard
+    UNCACHEABLE = auto()    # anything else: a back end, a name look-up, a program, the scoreboard
 
 
 class Scope(Protocol):
@@ -37,9 +37,9 @@ class Scope(Protocol):
 
     dialect: Dialect
 
-    def folder(self, kind: type[S]) -> S: ...
+    def dir_config(self, kind: type[S]) -> S: ...
 
-    def server(self, kind: type[S]) -> S: ...
+    def server_config(self, kind: type[S]) -> S: ...
 
     def provider(self, group: str, name: str) -> Any:
         """The object registered under *group* and *name* by a loaded module, or None."""
@@ -49,7 +49,7 @@ class Scope(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CompiledHook:
     """A hook ready to run for one merged configuration.
 
     *waits*: fn is `async def`, or gives something to be waited for where it has no answer at once.  The rest spares calls: *answer* is what fn
@@ -59,19 +59,19 @@ class Made:
 
     fn: HookFn
     reads: Reads = Reads.HEAD
-    waits: bool = False
-    answer: Answer | None = None
+    is_async: bool = False
+    constant: HookStatus | None = None
     methods: int = -1
     handlers: frozenset[str] | None = None
     needs_file: bool = False
 
 
-HookMaker = Callable[[Scope], Made | None]
+HookMaker = Callable[[Scope], CompiledHook | None]
 
 
-def later(file: str, name: str) -> HookMaker:
+def lazy_maker(file: str, name: str) -> HookMaker:
     """The hook maker *name* of the Python module *file*, which is imported when it is to make its hook: reading a configuration needs none."""
-    def make(scope: Scope) -> Made | None:
+    def make(scope: Scope) -> CompiledHook | None:
         found: HookMaker = getattr(import_module(file), name)
         return found(scope)
 
@@ -113,7 +113,7 @@ class Provider:
     versions: Versions = Versions.BOTH
 
 
-class Finished(Protocol):
+class CompletedConfig(Protocol):
     """The configuration after the last line was read, as post_config steps see it."""
 
     dialect: Dialect
@@ -123,7 +123,7 @@ class Finished(Protocol):
 
     def loaded(self, module: str) -> bool: ...
 
-    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: Place | None = None) -> None: ...
+    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: SourceLocation | None = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +138,11 @@ class Module:
     name: str
     source: str
     directives: tuple[AnyDirective, ...] = ()
-    folder_settings: type[Any] | None = None
-    server_settings: type[Any] | None = None
+    dir_config: type[Any] | None = None
+    server_config: type[Any] | None = None
     hooks: tuple[Hook, ...] = ()
     providers: tuple[Provider, ...] = ()
     versions: Versions = Versions.BOTH
     check_config: tuple[Callable[[Any], None], ...] = ()
     post_config: tuple[Callable[[Any], None], ...] = ()
-    guarded: frozenset[str] = frozenset()
+    unimplemented: frozenset[str] = frozenset()

@@ -9,20 +9,20 @@ from typing import Any, Final
 from whimbrel.records import dataclass
 
 # What a hook answers: an HTTP status (from 100 on), or one of httpd's three words.
-Answer = int
+HookStatus = int
 OK: Final = 0
 DECLINED: Final = -1
 DONE: Final = -2
 
 # The argument is a whimbrel.request.record.Request, which comes later in the layers.
-HookFn = Callable[[Any], Answer] | Callable[[Any], Awaitable[Answer]] | Callable[[Any], Answer | Awaitable[Answer]]
+HookFn = Callable[[Any], HookStatus] | Callable[[Any], Awaitable[HookStatus]] | Callable[[Any], HookStatus | Awaitable[HookStatus]]
 
 
-class Run(Enum):
+class RunMode(Enum):
     """When a phase ends."""
 
-    FIRST = "with the first hook that does not decline"
-    ALL = "with the first hook that answers neither OK nor DECLINED"
+    RUN_FIRST = "with the first hook that does not decline"
+    RUN_ALL = "with the first hook that answers neither OK nor DECLINED"
     VOID = "after every hook, whatever it answers"
 
 
@@ -32,24 +32,24 @@ class Phase:
 
     index: int
     name: str
-    run: Run
+    run: RunMode
 
 
-POST_READ_REQUEST = Phase(0, "post_read_request", Run.ALL)
-QUICK_HANDLER = Phase(1, "quick_handler", Run.FIRST)
-TRANSLATE_NAME = Phase(2, "translate_name", Run.FIRST)
-MAP_TO_STORAGE = Phase(3, "map_to_storage", Run.FIRST)
-HEADER_PARSER = Phase(4, "header_parser", Run.ALL)
-ACCESS_CHECKER = Phase(5, "access_checker", Run.ALL)
-ACCESS_CHECKER_EX = Phase(6, "access_checker_ex", Run.FIRST)
-CHECK_USER_ID = Phase(7, "check_user_id", Run.FIRST)
-AUTH_CHECKER = Phase(8, "auth_checker", Run.FIRST)
-TYPE_CHECKER = Phase(9, "type_checker", Run.FIRST)
-FIXUPS = Phase(10, "fixups", Run.ALL)
-INSERT_FILTER = Phase(11, "insert_filter", Run.VOID)
-INSERT_ERROR_FILTER = Phase(12, "insert_error_filter", Run.VOID)
-HANDLER = Phase(13, "handler", Run.FIRST)
-LOG_TRANSACTION = Phase(14, "log_transaction", Run.VOID)
-NOTE_AUTH_FAILURE = Phase(15, "note_auth_failure", Run.FIRST)
+POST_READ_REQUEST = Phase(0, "post_read_request", RunMode.RUN_ALL)
+QUICK_HANDLER = Phase(1, "quick_handler", RunMode.RUN_FIRST)
+TRANSLATE_NAME = Phase(2, "translate_name", RunMode.RUN_FIRST)
+MAP_TO_STORAGE = Phase(3, "map_to_storage", RunMode.RUN_FIRST)
+HEADER_PARSER = Phase(4, "header_parser", RunMode.RUN_ALL)
+ACCESS_CHECKER = Phase(5, "access_checker", RunMode.RUN_ALL)
+ACCESS_CHECKER_EX = Phase(6, "access_checker_ex", RunMode.RUN_FIRST)
+CHECK_USER_ID = Phase(7, "check_user_id", RunMode.RUN_FIRST)
+AUTH_CHECKER = Phase(8, "auth_checker", RunMode.RUN_FIRST)
+TYPE_CHECKER = Phase(9, "type_checker", RunMode.RUN_FIRST)
+FIXUPS = Phase(10, "fixups", RunMode.RUN_ALL)
+INSERT_FILTER = Phase(11, "insert_filter", RunMode.VOID)
+INSERT_ERROR_FILTER = Phase(12, "insert_error_filter", RunMode.VOID)
+HANDLER = Phase(13, "handler", RunMode.RUN_FIRST)
+LOG_TRANSACTION = Phase(14, "log_transaction", RunMode.VOID)
+NOTE_AUTH_FAILURE = Phase(15, "note_auth_failure", RunMode.RUN_FIRST)
 PHASES = (POST_READ_REQUEST, QUICK_HANDLER, TRANSLATE_NAME, MAP_TO_STORAGE, HEADER_PARSER, ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID,
           AUTH_CHECKER, TYPE_CHECKER, FIXUPS, INSERT_FILTER, INSERT_ERROR_FILTER, HANDLER, LOG_TRANSACTION, NOTE_AUTH_FAILURE)

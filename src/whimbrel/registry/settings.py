@@ -52,13 +52,13 @@ def overlaid(base: Any, over: Any) -> Any:
 
 
 @cache
-def _plan(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Callable[[], Any] | None], ...]:
+def _field_specs(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Callable[[], Any] | None], ...]:
     return tuple((f.name, f.metadata.get("merge"), f.metadata.get("default"), f.metadata.get("make")) for f in fields(kind))
 
 
 @cache
 def _defaults(kind: Any) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
-    return {name: (default, make) for name, _merge, default, make in _plan(kind)}
+    return {name: (default, make) for name, _merge, default, make in _field_specs(kind)}
 
 
 def default_of(kind: Any, name: str) -> Any:
@@ -67,33 +67,33 @@ def default_of(kind: Any, name: str) -> Any:
     return default if make is None else make()
 
 
-class _Often:
+class _Specialized:
     """`merge` and `filled` for one kind of record; ones of its own, without loops, once it has been asked for many times (thousands of hosts)."""
 
-    __slots__ = ("_count", "_kind", "filled", "merge")
+    __slots__ = ("_count", "_kind", "with_defaults", "merge")
 
     def __init__(self, kind: type[Any]) -> None:
         self._kind, self._count = kind, 0
         self.merge: Callable[[Any, Any], Any] | None = None
-        self.filled: Callable[[Any], Any] | None = None
+        self.with_defaults: Callable[[Any], Any] | None = None
 
     def count(self) -> None:
         """It was asked for once more."""
         self._count += 1
         if self._count == MANY:
-            self.merge, self.filled = _written(self._kind)
+            self.merge, self.with_defaults = _generate(self._kind)
 
 
 @cache
-def _often(kind: Any) -> _Often:
-    return _Often(kind)
+def _specialized(kind: Any) -> _Specialized:
+    return _Specialized(kind)
 
 
-def _written(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
+def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
     """The two functions as code that names every field."""
     merging, filling = ["def merge(base, over):", " out = new(kind)"], ["def filled(record):", " out = new(kind)"]
     names: dict[str, Any] = {"new": kind.__new__, "kind": kind, "UNSET": UNSET}
-    for number, (name, combine, default, make) in enumerate(_plan(kind)):
+    for number, (name, combine, default, make) in enumerate(_field_specs(kind)):
         names |= {f"combine{number}": combine, f"default{number}": default, f"make{number}": make}
         merging.append(f" high = over.{name}")
         if combine is None:
@@ -109,18 +109,18 @@ def _written(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]
 
 def merge(base: R, over: R) -> R:
     """A new record: *over* laid on *base*, field by field; a record's own ``laid_over(base)`` method replaces the rule."""
-    own = getattr(over, "laid_over", None)
-    if own is not None:
-        whole: R = own(base)
-        return whole
+    merge_onto = getattr(over, "laid_over", None)
+    if merge_onto is not None:
+        merged: R = merge_onto(base)
+        return merged
     kind: Any = type(over)
-    often = _often(kind)
-    if often.merge is not None:
-        made: R = often.merge(base, over)
-        return made
-    often.count()
+    specialized = _specialized(kind)
+    if specialized.merge is not None:
+        merged_fast: R = specialized.merge(base, over)
+        return merged_fast
+    specialized.count()
     out: R = kind.__new__(kind)
-    for name, combine, _default, _make in _plan(kind):
+    for name, combine, _default, _make in _field_specs(kind):
         low, high = getattr(base, name), getattr(over, name)
         if high is UNSET:
             high = low
@@ -130,16 +130,16 @@ def merge(base: R, over: R) -> R:
     return out
 
 
-def filled(record: R) -> R:
+def with_defaults(record: R) -> R:
     """A copy with the defaults in place of UNSET: what hooks read."""
     kind: Any = type(record)
-    often = _often(kind)
-    if often.filled is not None:
-        made: R = often.filled(record)
-        return made
-    often.count()
+    specialized = _specialized(kind)
+    if specialized.with_defaults is not None:
+        completed: R = specialized.with_defaults(record)
+        return completed
+    specialized.count()
     out: R = kind.__new__(kind)
-    for name, _combine, default, make in _plan(kind):
+    for name, _combine, default, make in _field_specs(kind):
         value = getattr(record, name)
         if value is UNSET:
             value = make() if make is not None else default

@@ -10,9 +10,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from whimbrel.report.model import Entry, Report
+from whimbrel.report.model import ReportEntry, Report
 
-Key = tuple[str, str, str]
+BaselineKey = tuple[str, str, str]
 
 
 class BadBaseline(Exception):
@@ -26,28 +26,28 @@ def save(report: Report, path: Path) -> None:
     path.write_text(json.dumps({"whimbrel-baseline": 1, "findings": rows}, indent=1) + "\n", encoding="utf-8")
 
 
-def load(path: Path) -> Counter[Key]:
+def load(path: Path) -> Counter[BaselineKey]:
     """How often each finding is known; raises BadBaseline and OSError."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if found["whimbrel-baseline"] != 1:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if document["whimbrel-baseline"] != 1:
             raise BadBaseline(f"{path} is a baseline of another version")
-        return Counter({(row["rule"], row["file"], row["text"]): int(row["count"]) for row in found["findings"]})
+        return Counter({(row["rule"], row["file"], row["text"]): int(row["count"]) for row in document["findings"]})
     except (ValueError, KeyError, TypeError):
         raise BadBaseline(f"{path} is no baseline") from None
 
 
-def apply(report: Report, known: Counter[Key]) -> None:
+def remove_baselined(report: Report, baseline: Counter[BaselineKey]) -> None:
     """Take the entries that are *known* out of *report*."""
-    left, kept = Counter(known), []
+    remaining, new_entries = Counter(baseline), []
     for entry in report.entries:
-        if left[_key(entry)] > 0:
-            left[_key(entry)] -= 1
+        if remaining[_key(entry)] > 0:
+            remaining[_key(entry)] -= 1
         else:
-            kept.append(entry)
-    report.known += len(report.entries) - len(kept)
-    report.entries = kept
+            new_entries.append(entry)
+    report.baselined += len(report.entries) - len(new_entries)
+    report.entries = new_entries
 
 
-def _key(entry: Entry) -> Key:
+def _key(entry: ReportEntry) -> BaselineKey:
     return entry.rule, entry.path, entry.text

@@ -7,8 +7,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from whimbrel import __version__
-from whimbrel.octets import raw
-from whimbrel.report.model import Entry, Report, title_of
+from whimbrel.octets import to_bytes
+from whimbrel.report.model import ReportEntry, Report, title_of
 from whimbrel.upgrade.model import Risk
 
 LEVELS: Final = {Risk.BREAKS: "error", Risk.OPENS: "error", Risk.CLOSES: "error", Risk.CHANGES: "warning", Risk.COSMETIC: "note"}
@@ -19,16 +19,16 @@ def as_json(report: Report) -> str:
     """One object; bytes beyond ASCII stand as Latin-1."""
     return json.dumps(
         {
-            "input": report.inputs, "files": report.files, "lines": report.lines, "known": report.known,
+            "input": report.inputs, "files": report.files, "lines": report.lines, "baselined": report.baselined,
             "risks": {risk.value: count for risk, count in report.by_risk().items()}, "rules": report.by_rule(),
             "findings": [_as_json(entry) for entry in report.entries],
         }, indent=1) + "\n"
 
 
-def _as_json(entry: Entry) -> dict[str, Any]:
+def _as_json(entry: ReportEntry) -> dict[str, Any]:
     return {
         "rule": entry.rule, "file": entry.path, "line": entry.line, "included_from": entry.via or None, "message": entry.message,
-        "remedy": entry.remedy, "risk": entry.risk.value, "note": entry.note, "needs_review": entry.review, "mended": entry.mended,
+        "advice": entry.advice, "risk": entry.risk.value, "note": entry.is_note, "needs_review": entry.needs_review, "fixable": entry.is_fixable,
         "evidence": entry.evidence, "text": entry.text, "new": list(entry.new), "decision": entry.decision,
     }
 
@@ -46,24 +46,24 @@ def sarif(report: Report) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def _result(entry: Entry, rule: int) -> dict[str, Any]:
+def _result(entry: ReportEntry, rule: int) -> dict[str, Any]:
     location: dict[str, Any] = {"artifactLocation": {"uri": uri(entry.path)}}
     if entry.line:
         location["region"] = {"startLine": entry.line}
-    text = f"{entry.message}. {entry.remedy}." if entry.remedy else f"{entry.message}."
+    text = f"{entry.message}. {entry.advice}." if entry.advice else f"{entry.message}."
     return {
         "ruleId": entry.rule, "ruleIndex": rule, "level": LEVELS[entry.risk], "message": {"text": text},
         "locations": [{"physicalLocation": location}], "partialFingerprints": {"whimbrelLine/v1": fingerprint(entry)},
-        "properties": {"risk": entry.risk.value, "needsReview": entry.review, "mended": entry.mended},
+        "properties": {"risk": entry.risk.value, "needsReview": entry.needs_review, "fixable": entry.is_fixable},
     }
 
 
-def fingerprint(entry: Entry) -> str:
+def fingerprint(entry: ReportEntry) -> str:
     """What stays when lines above come and go: rule, file and the text of the line."""
     return f"{entry.rule}:{entry.path}:{entry.text}"
 
 
 def uri(path: str) -> str:
     """*path* as a relative or file: reference."""
-    quoted = quote(raw(path), safe="/~")
+    quoted = quote(to_bytes(path), safe="/~")
     return f"file://{quoted}" if path.startswith("/") else quoted

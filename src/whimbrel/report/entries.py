@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from whimbrel.report.model import Entry
-from whimbrel.upgrade.difference import shown_path
+from whimbrel.report.model import ReportEntry
+from whimbrel.upgrade.difference import display_path
 from whimbrel.upgrade.model import Finding
 
 
-def entry_of(finding: Finding, directory: str = "", text: str = "") -> Entry:
+def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEntry:
     """*finding* with its paths as seen from *directory*; *text* is its source line."""
     via = finding.place.included_from
-    return Entry(
+    return ReportEntry(
         finding.rule,
-        shown_path(finding.place.path, directory),
+        display_path(finding.place.path, directory),
         finding.place.line,
         finding.message,
-        finding.remedy,
+        finding.advice,
         finding.risk,
         finding.needs_review,
         bool(finding.edits),
-        f"{shown_path(via.path, directory)}:{via.line}" if via is not None else "",
+        f"{display_path(via.path, directory)}:{via.line}" if via is not None else "",
         finding.evidence,
         text,
         finding.new,

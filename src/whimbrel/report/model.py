@@ -9,12 +9,12 @@ from typing import Final
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.model import Risk
 
-UNREAD = "READ"
+READ_ERROR = "READ"
 """What stands for the number of a rule in entries about what couldn't be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReportEntry:
     """One finding as it is shown.
 
     *path* is as the user knows it (relative to the folder that was asked for where it lies in there), *line* counts from 1 and is 0 for a whole
@@ -26,10 +26,10 @@ class Entry:
     path: str
     line: int
     message: str
-    remedy: str = ""
+    advice: str = ""
     risk: Risk = Risk.CHANGES
-    review: bool = False
-    mended: bool = False
+    needs_review: bool = False
+    is_fixable: bool = False
     via: str = ""
     evidence: str = ""
     text: str = ""
@@ -37,12 +37,12 @@ class Entry:
     decision: str = ""
 
     @property
-    def note(self) -> bool:
+    def is_note(self) -> bool:
         """Nothing to do: told, but no reason for a pipeline to stop."""
-        return self.risk is Risk.COSMETIC and not self.mended
+        return self.risk is Risk.COSMETIC and not self.is_fixable
 
     @property
-    def order(self) -> tuple[str, int, str]:
+    def sort_key(self) -> tuple[str, int, str]:
         return self.path, self.line, self.rule
 
     @property
@@ -50,9 +50,9 @@ class Entry:
         """What is left to do, in words: one statement for what an upgrade changes and what a person must
         check.
         """
-        if self.mended:
-            return "changed by upgrade, needs review" if self.review else "mended by upgrade"
-        return "needs review" if self.review else ""
+        if self.is_fixable:
+            return "changed by upgrade, needs review" if self.needs_review else "mended by upgrade"
+        return "needs review" if self.needs_review else ""
 
     @property
     def place(self) -> str:
@@ -66,10 +66,10 @@ class Report:
     """
 
     files: list[str] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ReportEntry] = field(default_factory=list)
     lines: int = 0
     titles: dict[str, str] = field(default_factory=dict)
-    known: int = 0  # entries that a baseline has taken away
+    baselined: int = 0  # entries that a baseline has taken away
     inputs: list[str] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
@@ -78,18 +78,18 @@ class Report:
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
         self.lines += other.lines
-        self.known += other.known
+        self.baselined += other.baselined
         self.titles.update(other.titles)
         self.inputs += [line for line in other.inputs if line not in self.inputs]
 
     @property
-    def findings(self) -> list[Entry]:
+    def findings(self) -> list[ReportEntry]:
         """The entries that something has to be done about."""
-        return [entry for entry in self.entries if not entry.note]
+        return [entry for entry in self.entries if not entry.is_note]
 
     @property
-    def unread(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.rule == UNREAD]
+    def unread(self) -> list[ReportEntry]:
+        return [entry for entry in self.entries if entry.rule == READ_ERROR]
 
     def by_risk(self) -> dict[Risk, int]:
         """How many entries have each risk, the worst first, those without any left out."""
@@ -102,45 +102,45 @@ class Report:
 
 def title_of(report: Report, number: str) -> str:
     """What the rule *number* is called."""
-    return "What could not be read" if number == UNREAD else report.titles.get(number, number)
+    return "What could not be read" if number == READ_ERROR else report.titles.get(number, number)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def count_noun(number: int, singular: str, plural: str = "") -> str:
     """``1 file``, ``2 files``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def summary(report: Report) -> list[str]:
     """The counts in lines of text."""
-    notes = sum(entry.note for entry in report.entries)
-    lines = [f"{counted(report.lines, 'line')} in {counted(len(report.files), 'file')}: {counted(len(report.findings), 'finding')}"
-             f", {counted(notes, 'note')}"]
+    notes = sum(entry.is_note for entry in report.entries)
+    lines = [f"{count_noun(report.lines, 'line')} in {count_noun(len(report.files), 'file')}: {count_noun(len(report.findings), 'finding')}"
+             f", {count_noun(notes, 'note')}"]
     lines += [f"  {risk.value}: {count}" for risk, count in report.by_risk().items()]
-    mended = sum(entry.mended and not entry.review for entry in report.entries)
-    if mended:
-        lines.append(f"  whimbrel upgrade mends {mended} of them")
-    changed = sum(entry.mended and entry.review for entry in report.entries)
+    fixable = sum(entry.is_fixable and not entry.needs_review for entry in report.entries)
+    if fixable:
+        lines.append(f"  whimbrel upgrade fixes {fixable} of them")
+    changed = sum(entry.is_fixable and entry.needs_review for entry in report.entries)
     if changed:
         lines.append(f"  whimbrel upgrade changes {changed} more, which need review")
     decisions = sum(bool(entry.decision) for entry in report.entries)
     if decisions:
-        lines.append(f"  {counted(decisions, 'decision')} to take")
+        lines.append(f"  {count_noun(decisions, 'decision')} to take")
     if report.unread:
-        lines.append(f"  {counted(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there")
-    if report.known:
-        lines.append(f"  {counted(report.known, 'finding')} of the baseline not shown")
+        lines.append(f"  {count_noun(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there")
+    if report.baselined:
+        lines.append(f"  {count_noun(report.baselined, 'finding')} of the baseline not shown")
     return lines
 
 
-def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
+def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:
     """The entries that differ by their place alone, together; by risk, then in the order of *entries*."""
-    found: dict[tuple[object, ...], list[Entry]] = {}
+    found: dict[tuple[object, ...], list[ReportEntry]] = {}
     for entry in entries:
         found.setdefault(
             (
                 entry.rule,
                 entry.message,
-                entry.remedy,
+                entry.advice,
                 entry.risk,
                 entry.mark,
                 entry.evidence,
@@ -155,7 +155,7 @@ def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
 MAX_NEW_LINES: Final = 8
 
 
-def new_lines(entry: Entry) -> Iterator[str]:
+def new_lines(entry: ReportEntry) -> Iterator[str]:
     """The text that an upgrade writes, shortened to what a report can show."""
     for number, line in enumerate(entry.new[:MAX_NEW_LINES]):
         yield f"{'new:' if not number else '    '} {line}"
@@ -166,7 +166,7 @@ def new_lines(entry: Entry) -> Iterator[str]:
 MAX_PLACES: Final = 24
 
 
-def places(group: list[Entry]) -> Iterator[str]:
+def places(group: list[ReportEntry]) -> Iterator[str]:
     """The places of a group in lines of text, those of one file together."""
     by_file: dict[str, list[int]] = {}
     for entry in group:
@@ -180,6 +180,6 @@ def places(group: list[Entry]) -> Iterator[str]:
         yield f"at {len(by_file) - MAX_PLACES} more files (JSON names all)"
 
 
-def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:
+def sorted_entries(entries: Iterable[ReportEntry]) -> list[ReportEntry]:
     """By path, line and rule."""
-    return sorted(entries, key=lambda entry: entry.order)
+    return sorted(entries, key=lambda entry: entry.sort_key)

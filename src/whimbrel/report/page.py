@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from whimbrel.report.model import Entry, Report, counted, new_lines, sorted_entries, summary, title_of
+from whimbrel.report.model import ReportEntry, Report, count_noun, new_lines, sorted_entries, summary, title_of
 from whimbrel.upgrade.model import Risk
 
 CLASSES: Final = {Risk.BREAKS: "breaks", Risk.OPENS: "opens", Risk.CLOSES: "closes", Risk.CHANGES: "changes", Risk.COSMETIC: "cosmetic"}
@@ -17,10 +17,10 @@ h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; font-fami
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-top: 1px solid #d5dbe1 }
 td.line, td.rule { white-space: nowrap; font-family: ui-monospace, monospace } code, pre { font-family: ui-monospace, monospace; background: #f3f5f7 }
-pre { margin: .2rem 0; padding: .2rem .4rem; overflow-x: auto } .risk { white-space: nowrap; font-weight: 600 } .remedy { color: #4a5560 }
+pre { margin: .2rem 0; padding: .2rem .4rem; overflow-x: auto } .risk { white-space: nowrap; font-weight: 600 } .advice { color: #4a5560 }
 .breaks, .opens { color: #a3141b } .closes { color: #a34a00 } .changes { color: #7a5c00 } .cosmetic { color: #2b6580 }
 @media (prefers-color-scheme: dark) { body { background: #14181c; color: #dfe5ea } code, pre { background: #20262c } th, td { border-color: #38414a }
-.remedy { color: #a9b4be } .breaks, .opens { color: #ff8a8a } .closes { color: #ffb070 } .changes { color: #e6c95c } .cosmetic { color: #86c5e0 } }
+.advice { color: #a9b4be } .breaks, .opens { color: #ff8a8a } .closes { color: #ffb070 } .changes { color: #e6c95c } .cosmetic { color: #86c5e0 } }
 """
 
 
@@ -46,11 +46,11 @@ def render(report: Report) -> str:
         parts += _file(report, path, list(group))
     clean = len(set(report.files) - {entry.path for entry in report.entries})
     if clean:
-        parts.append(f"<p>{counted(clean, 'file')} without any finding.</p>")
+        parts.append(f"<p>{count_noun(clean, 'file')} without any finding.</p>")
     return "\n".join([*parts, "</main>", "</body>", "</html>"]) + "\n"
 
 
-def _file(report: Report, path: str, entries: list[Entry]) -> Iterator[str]:
+def _file(report: Report, path: str, entries: list[ReportEntry]) -> Iterator[str]:
     yield f"<h2>{escape(path)}</h2>"
     yield "<table>"
     yield '<thead><tr><th scope="col">Line</th><th scope="col">Row</th><th scope="col">Risk</th><th scope="col">What</th></tr></thead><tbody>'
@@ -59,12 +59,12 @@ def _file(report: Report, path: str, entries: list[Entry]) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _row(report: Report, entry: Entry) -> Iterator[str]:
+def _row(report: Report, entry: ReportEntry) -> Iterator[str]:
     yield f'<tr><td class="line">{entry.line or ""}</td><td class="rule" title="{escape(title_of(report, entry.rule))}">{escape(entry.rule)}</td>'
     marks = f"<br>{entry.mark}" if entry.mark else ""
     yield f'<td class="risk {CLASSES[entry.risk]}">{entry.risk.value}{marks}</td><td>{escape(entry.message)}'
-    yield f'<div class="remedy">{escape(entry.remedy)}</div>' if entry.remedy else ""
-    yield f'<div class="remedy">decide: {escape(entry.decision)}</div>' if entry.decision else ""
+    yield f'<div class="advice">{escape(entry.advice)}</div>' if entry.advice else ""
+    yield f'<div class="advice">decide: {escape(entry.decision)}</div>' if entry.decision else ""
     yield f"<pre>{escape(entry.text)}</pre>" if entry.text else ""
     yield f"<pre>{escape(chr(10).join(new_lines(entry)))}</pre>" if entry.new else ""
     yield f"<pre>{escape(entry.evidence)}</pre>" if entry.evidence else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.report.model import UNREAD, Entry, Report, groups, new_lines, places, summary
+from whimbrel.report.model import READ_ERROR, ReportEntry, Report, groups, new_lines, places, summary
 from whimbrel.upgrade.model import Risk
 
 COLORS: Final = {Risk.BREAKS: "31;1", Risk.OPENS: "31;1", Risk.CLOSES: "31", Risk.CHANGES: "33", Risk.COSMETIC: "36"}
@@ -19,10 +19,10 @@ def render(report: Report, *, colored: bool = False) -> str:
     return "\n".join([*report.inputs, *lines, *summary(report)]) + "\n"
 
 
-def entry_lines(group: list[Entry], colored: bool = False) -> Iterator[str]:
+def entry_lines(group: list[ReportEntry], colored: bool = False) -> Iterator[str]:
     """One finding, or several that differ by their place alone."""
     entry = group[0]
-    kind = "could not be read" if entry.rule == UNREAD else entry.risk.value
+    kind = "could not be read" if entry.rule == READ_ERROR else entry.risk.value
     marks = f", {entry.mark}" if entry.mark else ""
     where = (
         f"{_paint(entry.place, '1', colored)}: {entry.rule}"
@@ -30,8 +30,8 @@ def entry_lines(group: list[Entry], colored: bool = False) -> Iterator[str]:
         else _paint(f"{entry.rule} in {len(group)} places", "1", colored)
     )
     yield f"{where} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
-    if entry.remedy:
-        yield f"    remedy: {entry.remedy}"
+    if entry.advice:
+        yield f"    advice: {entry.advice}"
     if entry.decision:
         yield f"    decide: {entry.decision}"
     yield from (f"    {line}" for line in new_lines(entry))

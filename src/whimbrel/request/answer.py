@@ -22,7 +22,7 @@ class Framing(Enum):
     CLOSE = "the end of the connection"
 
 
-class Answer:
+class Response:
     """One finished answer.
 
     The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the
@@ -30,23 +30,23 @@ class Answer:
     body: it writes the access log.
     """
 
-    __slots__ = ("after", "before", "begun", "close", "framing", "parts", "request", "stream")
+    __slots__ = ("head_suffix", "head_prefix", "received_at", "close", "framing", "parts", "request", "stream")
 
     def __init__(
         self, request: Request, before: bytes, after: bytes, parts: list[Part], stream: Stream | None, *, close: bool,
         framing: Framing = Framing.LENGTH,
     ) -> None:
-        self.request, self.before, self.after = request, before, after
+        self.request, self.head_prefix, self.head_suffix = request, before, after
         self.parts, self.stream, self.close, self.framing = parts, stream, close, framing
-        self.begun = request.time
+        self.received_at = request.time
 
     def head(self, date: bytes) -> bytes:
         """The head with *date*, the value of the Date field."""
-        return self.before + date + self.after if self.before else b""
+        return self.head_prefix + date + self.head_suffix if self.head_prefix else b""
 
-    def sent(self, count: int, more: int = 0) -> None:
+    def on_sent(self, count: int, more: int = 0) -> None:
         """Say that the answer is out, or can't be sent any further: the last phase, log_transaction, runs.
 
         The body has *count* bytes; *more* went out beside head and body (marks of chunks), or fewer where it is negative.
         """
-        self.request.engine.finished(self.request, count, self, more)
+        self.request.engine.on_response_sent(self.request, count, self, more)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.headers import Headers
-from whimbrel.http.lines import Reason
+from whimbrel.http.lines import LogMessage
 from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FilePart:
+class FileSegment:
     """*length* bytes of an open file from *offset*; whoever sends it closes *handle*.  *path*: of a part that is all of the file."""
 
     handle: int
@@ -36,15 +36,15 @@ class FilePart:
         return out
 
 
-ANNOUNCED: Final = "AH01588"
+CODE_ANNOUNCED: Final = "AH01588"
 PIECE: Final = 64 * 1024  # bytes of a file that a stream reads in one step
-Part = bytes | FilePart
+Part = bytes | FileSegment
 Stream = AsyncIterator[bytes]
 
 
 def size_of(part: Part) -> int:
     """The number of bytes of *part*."""
-    return part.length if isinstance(part, FilePart) else len(part)
+    return part.length if isinstance(part, FileSegment) else len(part)
 
 
 def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
@@ -53,13 +53,13 @@ def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
     2.2 says the first as an error (see `level_of`).
     """
     if announced:
-        return BodyError(413, Reason("info", ANNOUNCED, f"Requested content-length of {announced} is larger than the configured limit of {limit}"))
-    return BodyError(413, Reason("info", "AH01591", f"Read content length of {read} is larger than the configured limit of {limit}"))
+        return BodyError(413, LogMessage("info", CODE_ANNOUNCED, f"Requested content-length of {announced} is larger than the configured limit of {limit}"))
+    return BodyError(413, LogMessage("info", "AH01591", f"Read content length of {read} is larger than the configured limit of {limit}"))
 
 
-def level_of(reason: Reason, *, version22: bool) -> str:
+def level_of(reason: LogMessage, *, version22: bool) -> str:
     """The level at which one version tells why a body was refused; "" where it says nothing."""
-    return "error" if version22 and reason.code == ANNOUNCED else reason.level
+    return "error" if version22 and reason.code == CODE_ANNOUNCED else reason.level
 
 
 class Aborted(ConnectionAbortedError):
@@ -82,7 +82,7 @@ class Joined:
             if isinstance(part, bytes):
                 parts.popleft()
                 data = part
-            elif isinstance(part, FilePart):
+            elif isinstance(part, FileSegment):
                 data = self._from_file(part)
             else:
                 data = await anext(part, b"")
@@ -92,20 +92,20 @@ class Joined:
                 return data
         raise StopAsyncIteration
 
-    def _from_file(self, part: FilePart) -> bytes:
+    def _from_file(self, part: FileSegment) -> bytes:
         data = os.pread(part.handle, min(PIECE, part.length), part.offset)
         if not data or len(data) == part.length:
             self._parts.popleft()
             os.close(part.handle)
         else:
-            self._parts[0] = FilePart(part.handle, part.offset + len(data), part.length - len(data))
+            self._parts[0] = FileSegment(part.handle, part.offset + len(data), part.length - len(data))
         return data
 
     async def aclose(self) -> None:
         """Close files and streams."""
         while self._parts:
             part = self._parts.popleft()
-            if isinstance(part, FilePart):
+            if isinstance(part, FileSegment):
                 os.close(part.handle)
             elif not isinstance(part, bytes):
                 await part.aclose()
@@ -114,7 +114,7 @@ class Joined:
         """Close files; the streams finish their work, and their bytes are thrown away."""
         while self._parts:
             part = self._parts.popleft()
-            if isinstance(part, FilePart):
+            if isinstance(part, FileSegment):
                 os.close(part.handle)
             elif not isinstance(part, bytes):
                 drop_stream(part)
@@ -134,7 +134,7 @@ class RequestBody:
     the rest of it can't be read, *noticed* whether that mattered to anyone.
     """
 
-    __slots__ = ("_chunks", "_done", "_waiter", "failure", "length", "noticed", "on_demand", "received", "trailers")
+    __slots__ = ("_chunks", "_done", "_waiter", "failure", "length", "failure_reported", "on_demand", "received", "trailers")
 
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
@@ -144,7 +144,7 @@ class RequestBody:
         self._chunks: list[bytes] = []
         self._done = length == 0
         self.failure: BodyError | None = None
-        self.noticed = False
+        self.failure_reported = False
         self._waiter: Future[None] | None = None
 
     @property
@@ -176,7 +176,7 @@ class RequestBody:
 
     def refused(self, failure: BodyError) -> BodyError:
         """A handler will not have it, since it is larger than allowed; gives *failure* back."""
-        self.noticed = True
+        self.failure_reported = True
         if self.failure is None:
             self.failure = failure
         return failure
@@ -190,7 +190,7 @@ class RequestBody:
         """The next bytes, b"" at the end; raises BodyError."""
         while not self._chunks:
             if self.failure is not None:
-                self.noticed = True
+                self.failure_reported = True
                 raise self.failure
             if self._done:
                 return b""
@@ -233,8 +233,8 @@ class RequestBody:
                 raise too_large(limit, read=size)
 
 
-def of_bad_length() -> RequestBody:
+def invalid_length_body() -> RequestBody:
     """The body of a request whose Content-Length is no number: 2.2 refuses it when it is read."""
     body = RequestBody(None)
-    body.fail(BodyError(400, Reason("error", "", "Invalid Content-Length"), endless=True))
+    body.fail(BodyError(400, LogMessage("error", "", "Invalid Content-Length"), endless=True))
     return body

@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from whimbrel.config.core import CoreServer
-from whimbrel.http.asked import AskedHeaders
+from whimbrel.config.core import CoreServerConfig
+from whimbrel.http.asked import TrackedHeaders
 from whimbrel.http.head import Head, HeadLimits
 from whimbrel.request import raw_head
-from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart
-from whimbrel.request.kept import Kept, moves_unseen
-from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, FieldSet, Key, Lists, Near, RawHead, Tests, Told, without_query
+from whimbrel.request.answer import Response, Framing
+from whimbrel.request.body import FileSegment
+from whimbrel.request.kept import CachedResponse, has_untracked_clock_field
+from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, KeySpec, Key, Lists, HeadPattern, RawHead, Tests, LoggedLines, without_query
 from whimbrel.request.record import Connection, Request
-from whimbrel.request.variables import Variables
+from whimbrel.request.variables import LazyEnv
 
 MAX_BODY: Final = 512 * 1024
 MAX_WEIGHT: Final = 2 * MAX_BODY      # bytes of one answer with what belongs to it
 # of each of the two generations of each of the two levels, in all books together
 MAX_BYTES: Final = 8 * 1024 * 1024
 MAX_ENTRIES: Final = 4096
-MAX_BOOKS: Final = 256                # addresses of the server
+MAX_INDEXES: Final = 256                # addresses of the server
 MAX_LINES: Final = 4096               # request lines whose fields are known, and their bytes
 MAX_LINE_BYTES: Final = 1024 * 1024
 MAX_FIELDS: Final = 32                # fields that one request line's answers may depend on
@@ -35,7 +35,7 @@ NOTHING: Final = (None, None)
 HTTP_2: Final = (2, 0)
 
 
-class Level:
+class WeightBudget:
     """What the young generations of one level hold, in all books together."""
 
     __slots__ = ("bytes", "entries")
@@ -53,57 +53,57 @@ class Level:
         return True
 
 
-class KeptAnswers:
+class ResponseCache:
     """The kept answers of one engine: one `Book` for each address that it listens on.
 
     Bounds hold for all books together.  Of more than `MAX_BOOKS` addresses the one to which no connection was
     made for longest has no book any more.
     """
 
-    __slots__ = ("_books", "_lines_bytes", "_sets", "_sets_made", "by_bytes", "by_key", "seen")
+    __slots__ = ("_indexes", "_lines_bytes", "_sets", "_key_spec_count", "by_bytes", "by_key", "seen")
 
     def __init__(self) -> None:
-        self._books: dict[tuple[str, int], Book] = {}
-        self.by_bytes, self.by_key = Level(), Level()
-        self._sets: dict[tuple[frozenset[str], frozenset[str], Lists, Tests], FieldSet] = {}
-        self._sets_made = self._lines_bytes = 0
+        self._indexes: dict[tuple[str, int], CacheIndex] = {}
+        self.by_bytes, self.by_key = WeightBudget(), WeightBudget()
+        self._sets: dict[tuple[frozenset[str], frozenset[str], Lists, Tests], KeySpec] = {}
+        self._key_spec_count = self._lines_bytes = 0
         self.seen: set[int] = set()  # hashes of heads that came once
 
-    def book(self, address: str, port: int) -> Book:
+    def index(self, address: str, port: int) -> CacheIndex:
         """The answers kept for requests to one of the server's addresses."""
-        found = self._books.pop((address, port), None)
+        found = self._indexes.pop((address, port), None)
         if found is None:
-            found = Book(self)
-            if len(self._books) >= MAX_BOOKS:
-                self._books.pop(next(iter(self._books))).close()
-        self._books[address, port] = found
+            found = CacheIndex(self)
+            if len(self._indexes) >= MAX_INDEXES:
+                self._indexes.pop(next(iter(self._indexes))).close()
+        self._indexes[address, port] = found
         return found
 
-    def books(self) -> Iterator[Book]:
+    def indexes(self) -> Iterator[CacheIndex]:
         """All books, those for HTTP/2 among them."""
-        for book in self._books.values():
-            yield book
-            if book.http2 is not book:
-                yield book.http2
+        for index in self._indexes.values():
+            yield index
+            if index.http2 is not index:
+                yield index.http2
 
     def clear(self) -> None:
         """Drop everything."""
-        for book in self.books():
-            book.clear()
-        self.by_bytes, self.by_key = Level(), Level()
+        for index in self.indexes():
+            index.clear()
+        self.by_bytes, self.by_key = WeightBudget(), WeightBudget()
         self._lines_bytes = 0
         self.seen.clear()
 
-    def set_for(self, names: frozenset[str], told: frozenset[str], lists: Lists, tests: Tests) -> FieldSet:
+    def key_spec_for(self, names: frozenset[str], logged: frozenset[str], lists: Lists, tests: Tests) -> KeySpec:
         """The one set of these fields."""
-        found = self._sets.get((names, told, lists, tests))
+        found = self._sets.get((names, logged, lists, tests))
         if found is None:
             if len(self._sets) >= MAX_SETS:
                 self._sets.clear()
                 self.forget_lines()
-            self._sets_made += 1
-            found = FieldSet(names, told, lists, tests, self._sets_made)
-            self._sets[names, told, lists, tests] = found
+            self._key_spec_count += 1
+            found = KeySpec(names, logged, lists, tests, self._key_spec_count)
+            self._sets[names, logged, lists, tests] = found
         return found
 
     def note_line(self, line: bytes) -> None:
@@ -118,37 +118,37 @@ class KeptAnswers:
     def forget_lines(self) -> None:
         """Drop all request lines."""
         self._lines_bytes = 0
-        for book in self.books():
-            book.forget_lines()
+        for index in self.indexes():
+            index.forget_lines()
 
-    def offer(self, head: Head, answer: Answer, writers: tuple[Any, ...], told: frozenset[str]) -> None:
+    def store(self, head: Head, answer: Response, writers: tuple[Any, ...], logged: frozenset[str]) -> None:
         """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest.
 
         *writers* are its access logs, *told* the request fields in them.
         """
         r = answer.request
-        if not _keepable(r, answer) or (head.url is not None and head.url.password is not None):
+        if not _is_cacheable(r, answer) or (head.url is not None and head.url.password is not None):
             return
-        if r.files.moving and any(w.tells_fields for w in writers):
+        if r.deps.clock_fields and any(w.tells_fields for w in writers):
             return
-        writers, files = tuple(w for w in writers if w.applies(r)), r.files
-        if not r.keep:
+        writers, files = tuple(w for w in writers if w.applies(r)), r.deps
+        if not r.may_cache:
             return  # whether a log tells of it goes by what no other request has
-        files.query = (files.query or r.prev is not None or r.remade is not None or not plain(head)
-                       or r.unasked_args != head.query  # another took its place (DirectoryIndex), which logs tell
-                       or r.env.__class__ not in (dict, Variables))  # a document's variables, QUERY_STRING among them, for logs
+        files.on_query = (files.on_query or r.prev is not None or r.body_factory is not None or not is_cacheable_head(head)
+                       or r.untracked_args != head.query  # another took its place (DirectoryIndex), which logs tell
+                       or r.env.__class__ not in (dict, LazyEnv))  # a document's variables, QUERY_STRING among them, for logs
         body = b"".join(part for part in answer.parts if isinstance(part, bytes))
         if len(body) > MAX_BODY:
             return
-        file = next((part for part in answer.parts if isinstance(part, FilePart)), None)
-        kept, connection = Kept(answer, head, body, writers, file), r.connection
-        if kept.weight <= MAX_WEIGHT and raw_head.has_plain_form(head.raw):
-            bare, book = RawHead(head.raw), self.book(connection.local_ip, connection.local_port)
-            (book.http2 if head.version >= HTTP_2 else book).put(kept, head, bare, r.headers_in, told)
-            kept.slim(bare)
+        file = next((part for part in answer.parts if isinstance(part, FileSegment)), None)
+        cached, connection = CachedResponse(answer, head, body, writers, file), r.connection
+        if cached.weight <= MAX_WEIGHT and raw_head.has_plain_form(head.raw):
+            bare, index = RawHead(head.raw), self.index(connection.local_ip, connection.local_port)
+            (index.http2 if head.version >= HTTP_2 else index).put(cached, head, bare, r.headers_in, logged)
+            cached.release_request(bare)
 
 
-class Book:
+class CacheIndex:
     """The kept answers for one address; bounded in number and bytes.
 
     *http2* holds those to requests of HTTP/2, so that no bytes sent as HTTP/1 find one of them, nor the
@@ -164,30 +164,30 @@ class Book:
     `find` has just met for the first time, which is worth nothing, and the key of its head.
     """
 
-    __slots__ = ("_answers", "_closed", "_lines", "_old", "_old_exact", "_young", "exact", "http2", "near")
+    __slots__ = ("_answers", "_closed", "_lines", "_old_generation", "_old_by_head", "_young_generation", "by_head", "http2", "near_miss")
 
-    def __init__(self, answers: KeptAnswers, *, http2: bool = False) -> None:
-        self.exact: dict[bytes, Kept] = {}
+    def __init__(self, answers: ResponseCache, *, http2: bool = False) -> None:
+        self.by_head: dict[bytes, CachedResponse] = {}
         self._answers, self._closed = answers, False
-        self.http2: Book = self if http2 else Book(answers, http2=True)
+        self.http2: CacheIndex = self if http2 else CacheIndex(answers, http2=True)
         self.clear()
 
     def clear(self) -> None:
         """Drop everything; `exact` stays the same object."""
-        self.exact.clear()
-        self._old_exact: dict[bytes, Kept] = {}
-        self._young: dict[Key, Kept] = {}
-        self._old: dict[Key, Kept] = {}
-        self._lines: dict[bytes, FieldSet] = {}
-        self.near: tuple[bytes, Key] | None = None
+        self.by_head.clear()
+        self._old_by_head: dict[bytes, CachedResponse] = {}
+        self._young_generation: dict[Key, CachedResponse] = {}
+        self._old_generation: dict[Key, CachedResponse] = {}
+        self._lines: dict[bytes, KeySpec] = {}
+        self.near_miss: tuple[bytes, Key] | None = None
 
     def close(self) -> None:
         """Drop everything and keep nothing more: connections that began while the address had this book find
         nothing.
         """
-        for book in (self, self.http2):
-            book._closed = True
-            book.clear()
+        for index in (self, self.http2):
+            index._closed = True
+            index.clear()
 
     def forget_lines(self) -> None:
         """Drop the request lines; answers that depend on some fields only are then found by exact bytes, or
@@ -195,27 +195,27 @@ class Book:
         """
         self._lines.clear()
 
-    def look(self, connection: Connection, raw: bytes, limits: HeadLimits, turn: int, spare: int = 0) -> tuple[Kept | None, RawHead | None]:
+    def lookup(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0) -> tuple[CachedResponse | None, RawHead | None]:
         """The kept answer for the bytes of a head, if there is one that holds, and the head where it is not the same to the byte.
 
         *spare* lines of the bytes are none that the client has sent: then they stand for a head of HTTP/2.
         For the others see `find`.
         """
-        kept, told = (self.http2 if spare else self).find(connection, raw, limits, turn, spare)
-        return kept, None if told is None else RawHead(raw, told)
+        cached, logged = (self.http2 if spare else self).lookup_raw(connection, raw, limits, tick, spare)
+        return cached, None if logged is None else RawHead(raw, logged)
 
-    def find(self, connection: Connection, raw: bytes, limits: HeadLimits, turn: int, spare: int = 0) -> tuple[Kept | None, Told | None]:
+    def lookup_raw(self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0) -> tuple[CachedResponse | None, LoggedLines | None]:
         """`look` with the lines that access logs tell in the place of the head.
 
         *limits* are those for heads; *turn*: see `Kept.valid`.
         """
-        kept = self.exact.get(raw)
-        if kept is None and self._old_exact:
-            kept = self._old_exact.get(raw)
-            if kept is not None:
-                self._put_exact(raw, kept)
-        if kept is not None and kept.valid(connection, turn):
-            return kept, None
+        cached = self.by_head.get(raw)
+        if cached is None and self._old_by_head:
+            cached = self._old_by_head.get(raw)
+            if cached is not None:
+                self._put_by_head(raw, cached)
+        if cached is not None and cached.is_valid(connection, tick):
+            return cached, None
         if len(raw) > limits.plain:
             return NOTHING
         lines = raw.split(b"\r\n")
@@ -225,55 +225,55 @@ class Book:
         fields = self._lines.get(bare)
         if fields is None or 0 < limits.fields < len(lines) - 3 - spare:
             return NOTHING
-        sorted_lines = fields.sort(lines, bare, connection.client_ip)
+        sorted_lines = fields.build_key(lines, bare, connection.client_ip)
         if sorted_lines is None:
             return NOTHING
-        key, told = sorted_lines
-        self.near = (fields.latest, key) if fields.latest or (bare is not lines[0] and not fields.by_query) else None
-        kept = self._young.get(key)
-        if kept is None:
-            kept = self._old.get(key)
-            if kept is None:
+        key, logged = sorted_lines
+        self.near_miss = (fields.latest, key) if fields.latest or (bare is not lines[0] and not fields.by_query) else None
+        cached = self._young_generation.get(key)
+        if cached is None:
+            cached = self._old_generation.get(key)
+            if cached is None:
                 return NOTHING
-            self._put(key, kept)
+            self._put(key, cached)
         mark, seen = hash(raw), self._answers.seen
         if mark in seen:
-            self._put_exact(raw, kept.for_head(RawHead(raw, told)))
+            self._put_by_head(raw, cached.clone_for(RawHead(raw, logged)))
         elif len(seen) < MAX_ENTRIES:
             seen.add(mark)
         else:
             self._answers.seen = {mark}
-        return (kept, told) if (kept.hot == turn and connection.served < kept.limit) or kept.valid(connection, turn) else NOTHING
+        return (cached, logged) if (cached.ready_tick_any_head == tick and connection.served < cached.max_served) or cached.is_valid(connection, tick) else NOTHING
 
-    def nearly(self, connection: Connection, raw: bytes, near: Near, turn: int) -> Kept | None:
+    def lookup_pattern(self, connection: Connection, raw: bytes, pattern: HeadPattern, tick: int) -> CachedResponse | None:
         """What `find` gives for a head that is *near*, None where that has to be found out."""
-        kept = self._young.get(near.key)
-        if kept is None or not near.fits(raw):
+        cached = self._young_generation.get(pattern.key)
+        if cached is None or not pattern.matches(raw):
             return None
-        return kept if (kept.hot == turn and connection.served < kept.limit) or kept.valid(connection, turn) else None
+        return cached if (cached.ready_tick_any_head == tick and connection.served < cached.max_served) or cached.is_valid(connection, tick) else None
 
-    def put(self, kept: Kept, head: Head, bare: RawHead, asked: Any, told: frozenset[str]) -> None:
+    def put(self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]) -> None:
         """Keep an answer to *head*, whose bytes are *bare*.
 
         *asked* are the request's fields with what was asked of them, *told* the fields in its access logs.
         """
-        key = self._key(kept, head, bare, asked, told)
+        key = self._key(cached, head, bare, accessed, logged)
         if key is None:
-            self._put_exact(head.raw, kept)
+            self._put_by_head(head.raw, cached)
         else:
-            self._put(key, kept)
+            self._put(key, cached)
 
-    def _key(self, kept: Kept, head: Head, bare: RawHead, asked: Any, told: frozenset[str]) -> Key | None:
+    def _key(self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]) -> Key | None:
         """Under what other heads find the answer; None where they can't."""
-        if not isinstance(asked, AskedHeaders) or asked.whole or len(asked.asked) + len(asked.tests) > MAX_FIELDS or not plain(head):
+        if not isinstance(accessed, TrackedHeaders) or accessed.all_fields_used or len(accessed.accessed) + len(accessed.tests) > MAX_FIELDS or not is_cacheable_head(head):
             return None
         lines = bare.raw.split(b"\r\n")
         line = without_query(lines[0])
-        names = frozenset(asked.asked).union((BY_CLIENT,) if kept.client is not None else (), () if kept.any_query else (BY_QUERY,))
-        known, tests = self._lines.get(line), tuple(asked.tests.items())
-        if known is None or not (names <= known.names and told <= known.told and (known.by_client or known.lists[:len(kept.lists)] == kept.lists)
-                                 and _tested(tests, known)):
-            known = self._set_for(names, told, kept.lists, tests, known)
+        names = frozenset(accessed.accessed).union((BY_CLIENT,) if cached.client is not None else (), () if cached.any_query else (BY_QUERY,))
+        known, tests = self._lines.get(line), tuple(accessed.tests.items())
+        if known is None or not (names <= known.names and logged <= known.logged and (known.by_client or known.lists[:len(cached.address_lists)] == cached.address_lists)
+                                 and _covers_predicates(tests, known)):
+            known = self._key_spec_for(names, logged, cached.address_lists, tests, known)
             if len(self._lines) >= MAX_LINES:
                 self._lines.clear()
             self._answers.note_line(line)
@@ -282,14 +282,14 @@ class Book:
             present = [one.partition(b":")[0].lower() for one in lines[1:-2]]
             if any(present.count(name) > 1 for name in known.tested):
                 return None  # tests are made of the values joined
-        found = known.sort(lines, line, kept.request.connection.client_ip)
+        found = known.build_key(lines, line, cached.request.connection.client_ip)
         return None if found is None else found[0]
 
-    def _set_for(self, names: frozenset[str], told: frozenset[str], own: Lists, tests: Tests, known: FieldSet | None) -> FieldSet:
+    def _key_spec_for(self, names: frozenset[str], logged: frozenset[str], own: Lists, tests: Tests, known: KeySpec | None) -> KeySpec:
         """The set of what an answer depends on, and of what others to its request line do (*known*)."""
         lists, sets = own, dict(tests)
         if known is not None:
-            names, told = names | known.names, told | known.told
+            names, logged = names | known.names, logged | known.logged
             lists = tuple(dict.fromkeys(known.lists + own))
             sets = {**dict(known.tests), **{name: tuple(dict.fromkeys((*dict(known.tests).get(name, ()), *more))) for name, more in tests}}
         if len(lists) > MAX_LISTS:
@@ -298,54 +298,54 @@ class Book:
             names, lists = names | {BY_CLIENT}, ()
         names |= {name for name, many in sets.items() if len(many) > MAX_LISTS}
         tests = tuple(sorted(((name, many) for name, many in sets.items() if name not in names), key=lambda pair: pair[0]))
-        return self._answers.set_for(names, told, lists, tests)
+        return self._answers.key_spec_for(names, logged, lists, tests)
 
-    def _put(self, key: Key, kept: Kept) -> None:
+    def _put(self, key: Key, cached: CachedResponse) -> None:
         if self._closed:
             return
-        if self._answers.by_key.overflows(kept.weight):
-            for book in self._answers.books():
-                book._old, book._young = book._young, {}
-        self._young[key] = kept
+        if self._answers.by_key.overflows(cached.weight):
+            for index in self._answers.indexes():
+                index._old_generation, index._young_generation = index._young_generation, {}
+        self._young_generation[key] = cached
 
-    def _put_exact(self, head: bytes, kept: Kept) -> None:
+    def _put_by_head(self, head: bytes, cached: CachedResponse) -> None:
         if self._closed:
             return
-        if self._answers.by_bytes.overflows(kept.weight):
-            for book in self._answers.books():
-                book._old_exact = book.exact.copy()
-                book.exact.clear()
-        self.exact[head] = kept
+        if self._answers.by_bytes.overflows(cached.weight):
+            for index in self._answers.indexes():
+                index._old_by_head = index.by_head.copy()
+                index.by_head.clear()
+        self.by_head[head] = cached
 
 
-def _tested(tests: Tests, known: FieldSet) -> bool:
+def _covers_predicates(tests: Tests, known: KeySpec) -> bool:
     """Whether all *tests* are among those of a set."""
     there = dict(known.tests) if tests else {}
     return all(name in known.names or set(many) <= set(there.get(name, ())) for name, many in tests)
 
 
-def plain(head: Head) -> bool:
+def is_cacheable_head(head: Head) -> bool:
     """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation, no
     fragment before what looks like a query.
     """
     return not (head.error is not None or head.notes or head.close or head.chunked or head.length or head.length_bad or head.expect_continue
-                or head.url is not None or "#" in head.target) and head.headers.unique
+                or head.url is not None or "#" in head.target) and head.headers.is_unique
 
 
-def _plain_parts(r: Request, answer: Answer) -> bool:
+def _has_cacheable_body(r: Request, answer: Response) -> bool:
     """Whether the body is bytes, or one file as it is; and nothing but the handler makes a body that is to be made anew."""
     parts, old = answer.parts, r.proto < (2, 0)
-    if r.remade is not None and (r.output_filters or not old):
+    if r.body_factory is not None and (r.output_filters or not old):
         return False
     if all(isinstance(part, bytes) for part in parts):
         return True
     part = parts[0]
-    return (old and len(parts) == 1 and isinstance(part, FilePart) and part.path == r.filename and answer.framing is Framing.LENGTH
-            and r.status == 200 and r.info is not None and part.length == r.info.st_size)
+    return (old and len(parts) == 1 and isinstance(part, FileSegment) and part.path == r.filename and answer.framing is Framing.LENGTH
+            and r.status == 200 and r.finfo is not None and part.length == r.finfo.st_size)
 
 
-def _keepable(r: Request, answer: Answer) -> bool:
-    if not r.keep or r.connection.ending or r.method_number != 0 or r.assbackwards:
+def _is_cacheable(r: Request, answer: Response) -> bool:
+    if not r.may_cache or r.connection.is_draining or r.method_number != 0 or r.assbackwards:
         return False
     if answer.stream is not None or answer.framing is Framing.CLOSE:
         return False
@@ -353,8 +353,8 @@ def _keepable(r: Request, answer: Answer) -> bool:
         return False  # answers are kept by the connection's address, which is the proxy's here, whatever the virtual host says
     if r.next is not None:
         return False  # its ErrorDocument failed: logs tell of that one, which has sent nothing
-    if r.body_in.length != 0 or not _plain_parts(r, answer):
+    if r.body_in.length != 0 or not _has_cacheable_body(r, answer):
         return False
-    if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServer).max_keep_alive <= r.connection.served:
+    if answer.close and "nokeepalive" not in r.env and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served:
         return False  # the connection has had its number of requests: others have not
-    return r.files.is_settled(r.time) and not moves_unseen(r, answer.after)
+    return r.deps.is_settled(r.time) and not has_untracked_clock_field(r, answer.head_suffix)

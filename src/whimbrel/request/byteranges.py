@@ -10,7 +10,7 @@ from whimbrel.http.conditional import range_still_fits
 from whimbrel.http.dates import parse_http
 from whimbrel.http.ranges import (
     RangeLimits,
-    Verdict,
+    RangeResult,
     content_range,
     multipart_end,
     multipart_type,
@@ -18,7 +18,7 @@ from whimbrel.http.ranges import (
     part_head,
     range_header,
 )
-from whimbrel.request.body import FilePart, Part, size_of
+from whimbrel.request.body import FileSegment, Part, size_of
 from whimbrel.request.record import Request
 
 UNSATISFIABLE: Final = 416
@@ -28,11 +28,11 @@ AT_ONCE: Final = 32  # httpd passes so many ranges on together: with more the le
 
 def apply_ranges(r: Request) -> int:
     """Cut the body to the ranges asked for; the status that the answer has then, 416 when none fits."""
-    old, fields = r.plan.dialect.reasons_22, r.headers_out.entries()
+    old, fields = r.plan.dialect.wire_22, r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
     if value is None or "content-range" in fields or _never(r, old):
         return r.status
-    if not r.headers_in.none_of(IF_RANGE):
+    if not r.headers_in.has_none(IF_RANGE):
         modified = r.headers_out.get("Last-Modified")
         seconds = parse_http(modified) if modified is not None else None
         if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
@@ -40,9 +40,9 @@ def apply_ranges(r: Request) -> int:
     core = r.plan.core
     length = sum(map(size_of, r.body))
     found = parse_ranges(value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old)
-    if found.verdict is Verdict.WHOLE or not length:
+    if found.verdict is RangeResult.FULL or not length:
         return r.status
-    if found.verdict is Verdict.UNSATISFIABLE:
+    if found.verdict is RangeResult.UNSATISFIABLE:
         return UNSATISFIABLE
     _cut(r, found.parts, length, old)
     return r.status
@@ -56,11 +56,11 @@ def _never(r: Request, old: bool) -> bool:
 def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:
     from whimbrel.request.finish import content_type
 
-    whole = r.body
+    full = r.body
     r.status = 206
     if len(parts) == 1:
         r.headers_out.set("Content-Range", content_range(parts[0], length))
-        r.body = _slice(whole, *parts[0])
+        r.body = _slice(full, *parts[0])
     else:
         boundary = f"{int(time.time() * 1e6):x}{os.getpid():x}"
         kind = content_type(r)
@@ -68,14 +68,14 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
         r.body = []
         for part in parts:
             r.body.append(part_head(part, length, boundary, kind))
-            r.body += _slice(whole, *part)
+            r.body += _slice(full, *part)
         r.body.append(multipart_end(boundary))
         if len(parts) > AT_ONCE:
             r.chunked = True
             r.headers_out.unset("Content-Length")
-        r.outside()
-    for piece in whole:
-        if isinstance(piece, FilePart):
+        r.set_uncacheable()
+    for piece in full:
+        if isinstance(piece, FileSegment):
             os.close(piece.handle)
 
 
@@ -89,8 +89,8 @@ def _slice(body: list[Part], first: int, last: int) -> list[Part]:
         at += size
         if low >= high:
             continue
-        if isinstance(piece, FilePart):
-            out.append(FilePart(os.dup(piece.handle), piece.offset + low, high - low))
+        if isinstance(piece, FileSegment):
+            out.append(FileSegment(os.dup(piece.handle), piece.offset + low, high - low))
         else:
             out.append(piece[low:high])
     return out

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Scope
-from whimbrel.registry.phases import DECLINED, OK, Answer
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
-NOT_ASKED: Final = "not asked"
+NOT_EVALUATED: Final = "not asked"
 GRANTED, DENIED, DECLINES = "granted", "denied", "declined"
 
 
@@ -25,22 +25,22 @@ class Decision:
 
     what: str
     verdict: str
-    place: Place | None = None
+    place: SourceLocation | None = None
     detail: str = ""
     children: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Contribution:
+class MergedSection:
     """A section or .htaccess file whose settings hold for a request: *written* is its opening line, *place* that line (of a file: line 0)."""
 
     kind: str
     written: str
-    place: Place | None
+    place: SourceLocation | None
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RequestTrace:
     """One request, sub-request or redirect target: what came to hold for it in the order of merging, and what was decided about access.
 
     *kind* is request, redirect or sub-request; *status* is what the access phases answered (0: let in), None where they never ran.
@@ -50,12 +50,12 @@ class Told:
     method: str
     uri: str
     filename: str
-    sections: tuple[Contribution, ...]
-    status: Answer | None
+    sections: tuple[MergedSection, ...]
+    status: HookStatus | None
     decision: Decision | None
 
 
-class Trail:
+class TraceBuilder:
     """The decisions about one request so far: finished ones of the innermost open step last."""
 
     __slots__ = ("open", "root", "status")
@@ -63,9 +63,9 @@ class Trail:
     def __init__(self) -> None:
         self.open: list[list[Decision]] = [[]]
         self.root: Decision | None = None
-        self.status: Answer | None = None
+        self.status: HookStatus | None = None
 
-    def note(self, decision: Decision) -> None:
+    def add(self, decision: Decision) -> None:
         """A step without inner ones."""
         self.open[-1].append(decision)
 
@@ -78,48 +78,48 @@ class Trail:
         return self.open.pop()
 
 
-Tell = Callable[[Any, Any], tuple[str, str]]
+Describe = Callable[[Any, Any], tuple[str, str]]
 """Request and result to verdict and detail."""
-Parts = tuple[tuple[str, Place | None], ...]
+Parts = tuple[tuple[str, SourceLocation | None], ...]
 """Texts and places of what a step would ask, in order."""
 
 
-class Watch:
+class Tracer:
     """Wraps functions so that what they answer is told."""
 
-    def over(self, fn: Any, waits: bool, what: str, place: Place | None, tell: Tell, parts: Parts = ()) -> Any:
+    def wrap(self, fn: Any, waits: bool, what: str, place: SourceLocation | None, describe: Describe, parts: Parts = ()) -> Any:
         """*fn* (request first) as it is, a step in its request's trail; those of *parts* that it didn't come to are told as not asked."""
         def finish(r: Any, result: Any) -> Any:
-            trail = trail_of(r)
+            trail = trace_of(r)
             inner = trail.inner()
-            rest = (Decision(text, NOT_ASKED, where) for text, where in parts[len(inner):])
-            verdict, detail = tell(r, result)
-            trail.note(Decision(what, verdict, place, detail, (*inner, *rest)))
+            rest = (Decision(text, NOT_EVALUATED, where) for text, where in parts[len(inner):])
+            verdict, detail = describe(r, result)
+            trail.add(Decision(what, verdict, place, detail, (*inner, *rest)))
             return result
 
-        async def wait(r: Any, *args: Any) -> Any:
-            trail_of(r).begin()
+        async def call_async(r: Any, *args: Any) -> Any:
+            trace_of(r).begin()
             return finish(r, await fn(r, *args))
 
-        def ask(r: Any, *args: Any) -> Any:
-            trail_of(r).begin()
+        def call_sync(r: Any, *args: Any) -> Any:
+            trace_of(r).begin()
             return finish(r, fn(r, *args))
 
-        return wait if waits else ask
+        return call_async if waits else call_sync
 
 
-def trail_of(r: Any) -> Trail:
+def trace_of(r: Any) -> TraceBuilder:
     """The trail of a request whose engine explains."""
-    found: Trail = r.engine.trail(r)
+    found: TraceBuilder = r.engine.trail(r)
     return found
 
 
-def watching(scope: Scope) -> Watch | None:
+def tracer_of(scope: Scope) -> Tracer | None:
     """The scope's watch; None where nothing is to be told."""
     return getattr(scope, "watch", None)
 
 
-def phase_verdict(answer: Answer) -> tuple[str, str]:
+def phase_verdict(answer: HookStatus) -> tuple[str, str]:
     """A hook's answer in an access phase as verdict and detail."""
     if answer == OK:
         return GRANTED, ""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.http.chunked import BodyError
-from whimbrel.http.error_page import Page, alike, error_page
-from whimbrel.http.status import DROPPING
+from whimbrel.http.error_page import Page, is_request_independent, error_page
+from whimbrel.http.status import CLOSING_STATUSES
 from whimbrel.numbers import is_alphanumeric
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.registry.methods import NAMES
-from whimbrel.registry.phases import DONE, OK, Answer
-from whimbrel.request.body import FilePart
+from whimbrel.registry.phases import DONE, OK, HookStatus
+from whimbrel.request.body import FileSegment
 from whimbrel.request.process import run
 from whimbrel.request.record import Request
 
@@ -23,7 +23,7 @@ DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
-async def die(r: Request, status: int, already: int = 200) -> Answer:
+async def die(r: Request, status: int, already: int = 200) -> HookStatus:
     """Answer *r* with an error (or redirect) status; *already* is the status of an earlier failure of the same request, 200 for none."""
     if status in (OK, DONE):
         return OK
@@ -48,7 +48,7 @@ async def die(r: Request, status: int, already: int = 200) -> Answer:
     return await send_error(first, recursive)
 
 
-async def _redirected(r: Request, first: Request, document: str) -> Answer:
+async def _redirected(r: Request, first: Request, document: str) -> HookStatus:
     """Let an ErrorDocument that is a URL answer."""
     if is_url(document):
         r.status = 302
@@ -77,7 +77,7 @@ def is_url(text: str) -> bool:
 
 def error_document(r: Request, status: int) -> str | None:
     """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned page."""
-    found = r.conf(CoreFolder).error_documents.get(status)
+    found = r.conf(CoreDirConfig).error_documents.get(status)
     if found is None:
         return None
     text: str | None = found.text(r) if hasattr(found, "text") else found
@@ -89,8 +89,8 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
 
     The error of a body that cannot be read, or is too large: its status is answered instead of *status*.
     """
-    body, limit = r.body_in, r.conf(CoreFolder).limit_body
-    if r.close or status in DROPPING or r.proto >= _HTTP_2:
+    body, limit = r.body_in, r.conf(CoreDirConfig).limit_body
+    if r.close or status in CLOSING_STATUSES or r.proto >= _HTTP_2:
         return None
     if limit < 0:
         limit = DEFAULT_BODY_LIMIT if r.plan.dialect.body_limit else 0
@@ -104,34 +104,34 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
     return None
 
 
-def die_at_once(r: Request, status: int) -> bool:
+def die_sync(r: Request, status: int) -> bool:
     """`die` for a first failure, where no ErrorDocument and no module has a say in the page; False, and nothing done, where one has."""
     plan = r.plan
-    if plan.core.error_documents or plan.insert_error_filter.answer is None or not 100 <= status < 600:
+    if plan.core.error_documents or plan.insert_error_filter.constant is None or not 100 <= status < 600:
         return False
     r.status = status
-    location = _start_over(r)
+    location = _discard_output(r)
     if status != 304:
-        _fill(r, status, location, 0)
+        _error_body(r, status, location, 0)
     return True
 
 
-async def send_error(r: Request, recursive: int) -> Answer:
+async def send_error(r: Request, recursive: int) -> HookStatus:
     """The answer's head starts over with err_headers_out; the body is the text of an ErrorDocument or the canned page."""
     status = r.status
-    location = _start_over(r)
-    if r.plan.insert_error_filter.answer is None:
+    location = _discard_output(r)
+    if r.plan.insert_error_filter.constant is None:
         await run(r, r.plan.insert_error_filter)
     if status != 304:
-        _fill(r, status, location, recursive)
+        _error_body(r, status, location, recursive)
     return OK
 
 
-def _start_over(r: Request) -> str | None:
+def _discard_output(r: Request) -> str | None:
     """Forget what a handler wrote; the Location that it gave."""
-    r.answers = True
+    r.is_committed = True
     for part in r.body:
-        if isinstance(part, FilePart):
+        if isinstance(part, FileSegment):
             os.close(part.handle)
     r.body.clear()
     if r.stream is not None:
@@ -140,7 +140,7 @@ def _start_over(r: Request) -> str | None:
     return r.headers_out.get("Location")
 
 
-def _fill(r: Request, status: int, location: str | None, recursive: int) -> None:
+def _error_body(r: Request, status: int, location: str | None, recursive: int) -> None:
     """Fields and body of the page for *status*."""
     if location is None:
         location = r.err_headers_out.get("Location")
@@ -159,7 +159,7 @@ def _fill(r: Request, status: int, location: str | None, recursive: int) -> None
     if r.header_only and not r.assbackwards:
         return
     text = error_document(r, status) if r.plan.core.error_documents else None
-    page = raw(text[1:]) if text is not None and text.startswith('"') else canned_page(r, status, location or "", recursive)
+    page = to_bytes(text[1:]) if text is not None and text.startswith('"') else canned_page(r, status, location or "", recursive)
     r.body.append(page)
     r.chunked = r.chunked or len(page) > BUFFER
 
@@ -167,7 +167,7 @@ def _fill(r: Request, status: int, location: str | None, recursive: int) -> None
 def allow_value(r: Request) -> str:
     """The Allow field: the methods that a handler named, TRACE unless it is off (make_allow)."""
     number = r.engine.methods.number
-    trace = r.server_conf(CoreServer).trace_enable
+    trace = r.server_conf(CoreServerConfig).trace_enable
     names = [n for n in r.engine.methods.known() if n not in NAMES or r.allowed & (1 << number(n))]
     names = [n for n in names if r.allowed & (1 << number(n))]
     out = []
@@ -184,10 +184,10 @@ def allow_value(r: Request) -> str:
 
 def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes:
     """httpd's own page for *status*."""
-    old = r.plan.dialect.reasons_22
+    old = r.plan.dialect.wire_22
     notes, tail = r.notes.get("error-notes", ""), r.engine.signature(r) if r.plan.core.server_signature else ""
     key = (status, r.status_line, notes, recursive, tail)
-    pages = r.engine.pages if alike(status, version22=old) else None
+    pages = r.engine.error_pages if is_request_independent(status, version22=old) else None
     found = pages.get(key) if pages is not None else None
     if found is not None:
         return found
@@ -196,9 +196,9 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
         verbose=r.notes.get("verbose-error-to") == "*", variants=r.notes.get("variant-list", ""), expect=r.headers_in.get("Expect"),
         additional=recursive, admin=r.server.admin, signature=tail,
     )
-    made = raw(error_page(page, version22=old, doctype=r.plan.dialect.error_page_doctype))
+    page_bytes = to_bytes(error_page(page, version22=old, doctype=r.plan.dialect.error_page_doctype))
     if pages is not None:
         if len(pages) >= MOST_PAGES:
             pages.clear()
-        pages[key] = made
-    return made
+        pages[key] = page_bytes
+    return page_bytes

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def drive(work: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
+def run_until_suspended(work: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
     """The result of *work* when it needs no waiting, else an awaitable that gives it.
 
     The part up to the first wait runs outside any task: code that asks for the current task must not come before it.
@@ -23,7 +23,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
 
 
 @types.coroutine
-def give_way() -> Generator[None, None, None]:
+def yield_to_loop() -> Generator[None, None, None]:
     """Let others have their turn of the loop before a long piece of work goes on."""
     yield
 

@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.model import Section, Server
-from whimbrel.http.asked import AskedHeaders
+from whimbrel.http.asked import TrackedHeaders
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.dates import format_http
 from whimbrel.http.head import Head
 from whimbrel.registry.phases import DECLINED, DONE, OK
-from whimbrel.registry.phases import Answer as Said
+from whimbrel.registry.phases import HookStatus as Said
 from whimbrel.request import identity, redirect
-from whimbrel.request.answer import DATE_BYTES, Answer
+from whimbrel.request.answer import DATE_BYTES, Response
 from whimbrel.request.body import RequestBody, level_of
-from whimbrel.request.books import KeptAnswers
-from whimbrel.request.die import body_failure, die, die_at_once, send_error
-from whimbrel.request.drive import drive
+from whimbrel.request.books import ResponseCache
+from whimbrel.request.die import body_failure, die, die_sync, send_error
+from whimbrel.request.drive import run_until_suspended
 from whimbrel.request.error_log import ErrorLog
-from whimbrel.request.files import Contents, Looks
-from whimbrel.request.finish import finish, last_of
-from whimbrel.request.forms import Form, finish_at_once, refused_at_once
-from whimbrel.request.htaccess import Htaccess
-from whimbrel.request.kept import Kept, repeat
+from whimbrel.request.files import FileCache, TickStatCache
+from whimbrel.request.finish import finalize, final_request
+from whimbrel.request.forms import HeadTemplate, finalize_sync, refuse_sync
+from whimbrel.request.htaccess import HtaccessResolver
+from whimbrel.request.kept import CachedResponse, log_hit
 from whimbrel.request.line_cache import LineCache
 from whimbrel.request.log import LogLine, enabled
-from whimbrel.request.plan import World
+from whimbrel.request.plan import PlanCache
 from whimbrel.request.process import invoke_handler, process, run
-from whimbrel.request.raw_head import RawHead, Shown
+from whimbrel.request.raw_head import RawHead, EscapedCache
 from whimbrel.request.record import Connection, Request
-from whimbrel.request.routing import received
+from whimbrel.request.routing import read_request
 from whimbrel.request.turns import Turns
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ MOST_MARKS: Final = 16384  # request lines that are remembered to have come once
 
 def _merge_trailers(r: Request) -> None:
     """MergeTrailers: the fields behind a body join those of the head, when it is too late for anything but the log."""
-    if r.body_in.trailers is not None and r.server_conf(CoreServer).merge_trailers:
+    if r.body_in.trailers is not None and r.server_conf(CoreServerConfig).merge_trailers:
         r.headers_in = r.headers_in.copy()
         for name, value in r.body_in.trailers:
             r.headers_in.merge(name, value)
@@ -60,65 +60,65 @@ class Engine:
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
         self.configuration, self.runtime = configuration, runtime
-        self.world = World(configuration)
+        self.plans = PlanCache(configuration)
         self.methods = configuration.methods
         self.main = configuration.main
-        self.htaccess = Htaccess(configuration, self.world)
-        self.kept = KeptAnswers()
+        self.htaccess = HtaccessResolver(configuration, self.plans)
+        self.response_cache = ResponseCache()
         self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
         self.error_log = ErrorLog(configuration, runtime)
-        self._asked_once: set[int] = set()
-        self.contents, self.looks = Contents(), Looks()
+        self._seen_once: set[int] = set()
+        self.file_cache, self.stat_cache = FileCache(), TickStatCache()
         self.turns = Turns()
-        self.pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
-        self.shown: Shown = {}  # see raw_head.py
+        self.error_pages: dict[tuple[int, str | None, str, int, str], bytes] = {}  # error pages that tell nothing of the request
+        self.escaped_fields: EscapedCache = {}  # see raw_head.py
         self.log_lines = LineCache()
-        self.good_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
-        self.forms: dict[tuple[Any, ...], Form] = {}  # heads of answers (see forms.py)
-        self.first_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
+        self.validated_fields: set[tuple[str, str]] = set()  # fields of answers that are known to be in order (see finish.py)
+        self.head_templates: dict[tuple[Any, ...], HeadTemplate] = {}  # heads of answers (see forms.py)
+        self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
-        self._writers: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
+        self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
-    def repeated(self, kept: Kept, connection: Connection, head: RawHead | None = None) -> None:
+    def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
         """Write the log lines of one more use of a kept answer: for *head*, or for one that is its own to the byte."""
-        repeat(kept, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
+        log_hit(cached, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
 
-    def respond(self, connection: Connection, head: Head, body: RequestBody) -> Answer | Awaitable[Answer]:
+    def respond(self, connection: Connection, head: Head, body: RequestBody) -> Response | Awaitable[Response]:
         """The answer to one request; never raises for anything that a client sent."""
-        return drive(self.answer(connection, head, body))
+        return run_until_suspended(self.answer(connection, head, body))
 
-    async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Answer:
+    async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
         """`respond` as a coroutine."""
-        r, status = received(self, connection, head)
+        r, status = read_request(self, connection, head)
         r.body_in = body
         if status == OK:
             try:
                 ready = r.plan.post_read_request
-                if ready.answer != OK:
+                if ready.constant != OK:
                     status = await run(r, ready)
                 if status in (OK, DECLINED):
                     quick = r.plan.quick_handler
-                    status = await run(r, quick) if quick.answer is None else quick.answer
+                    status = await run(r, quick) if quick.constant is None else quick.constant
                     if status == DECLINED:
                         status = await process(r)
                         if status == OK:
                             status = await invoke_handler(r)
             except BodyError as problem:
-                status = self._unread(r, problem)
+                status = self._log_unreadable_body(r, problem)
             if status in (OK, DONE):
                 pass
             elif (body.length != 0 or body.failure is not None) and (failure := await body_failure(r, status)) is not None:
-                r.status = self._unread(r, failure)
+                r.status = self._log_unreadable_body(r, failure)
                 await send_error(r, status)
             else:
-                answer = refused_at_once(r, status)
+                answer = refuse_sync(r, status)
                 if answer is not None:
                     return answer
-                if not die_at_once(r, status):
+                if not die_sync(r, status):
                     await die(r, status)
         elif (body.length != 0 or body.failure is not None) and (failure := await body_failure(r, status)) is not None:
-            r.status = self._unread(r, failure)
+            r.status = self._log_unreadable_body(r, failure)
             await send_error(r, status)
         elif head.error is not None and head.error.additional:
             r.status = status
@@ -126,74 +126,74 @@ class Engine:
         else:
             await die(r, status)
         if r.next is not None:
-            r = last_of(r)
-        answer = finish_at_once(r)
-        return await finish(r) if answer is None else answer
+            r = final_request(r)
+        answer = finalize_sync(r)
+        return await finalize(r) if answer is None else answer
 
-    def _unread(self, r: Request, problem: BodyError) -> Said:
+    def _log_unreadable_body(self, r: Request, problem: BodyError) -> Said:
         """Log why the body of *r* could not be read; the status to answer with."""
         r.body_in.refused(problem)
         reason = problem.reason
-        level = level_of(reason, version22=self.configuration.dialect.reasons_22)
+        level = level_of(reason, version22=self.configuration.dialect.wire_22)
         if level:
             r.log(level, reason.text, code=reason.code, cause=reason.cause)
         return problem.status
 
-    def unanswered(self, connection: Connection) -> None:
+    def log_timeout(self, connection: Connection) -> None:
         """A client has sent only a piece of a request line: it gets no answer, and 2.4 logs a 408 where it was the connection's first."""
-        if connection.served or self.configuration.dialect.reasons_22:
+        if connection.served or self.configuration.dialect.wire_22:
             return
-        r = Request(self, connection, self.main, self.world.root(self.main))
+        r = Request(self, connection, self.main, self.plans.root(self.main))
         r.time, r.status, r.the_request = self.runtime.now(), 408, None
         for fn, _waits in r.plan.log_transaction.hooks:
             fn(r)
 
-    def finished(self, r: Request, count: int, answer: Answer, more: int = 0) -> None:
+    def on_response_sent(self, r: Request, count: int, answer: Response, more: int = 0) -> None:
         """The answer to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
         first = r
         while first.prev is not None:
             first = first.prev
-        first.head_bytes = r.head_bytes = (len(answer.before) + DATE_BYTES + len(answer.after) if answer.before else 0) + more
+        first.head_bytes = r.head_bytes = (len(answer.head_prefix) + DATE_BYTES + len(answer.head_suffix) if answer.head_prefix else 0) + more
         if r.assbackwards and r.proto >= (1, 0):  # head and body are the script's own (nph-): nobody measures the body
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
         fields: Any = first.headers_in
-        head, files = first.head, r.files
-        again = not (files.outside or files.own) and head is not None and head.raw and self._comes_again(first)
-        asked, query = set(fields.asked) if again and fields.__class__ is AskedHeaders else None, files.query
+        head, files = first.head, r.deps
+        may_recur = not (files.is_uncacheable or files.is_per_request) and head is not None and head.raw and self._admit(first)
+        accessed, query = set(fields.accessed) if may_recur and fields.__class__ is TrackedHeaders else None, files.on_query
         if first.body_in.trailers is not None:
             _merge_trailers(first)
         for fn, _waits in first.plan.log_transaction.hooks:
             fn(first)
-        if again and not files.outside:
-            if asked is not None:
-                fields.asked = asked  # what only the log wanted to know did not make the answer
-            files.query, files.own = query, False
-            self.kept.offer(head, answer, *self._log_writers(first.server))
+        if may_recur and not files.is_uncacheable:
+            if accessed is not None:
+                fields.accessed = accessed  # what only the log wanted to know did not make the answer
+            files.on_query, files.is_per_request = query, False
+            self.response_cache.store(head, answer, *self._log_writers(first.server))
 
-    def _comes_again(self, r: Request) -> bool:
+    def _admit(self, r: Request) -> bool:
         """Whether the answer to *r* may be asked for again.
 
         One that depends on its query, or an error, has to be asked for a second time to be thought so: most of those that never come again are of
         these kinds, and to keep an answer costs more than a tenth of making it.
         """
-        if r.status == 200 and (r.unasked_args is None or not r.files.query):
+        if r.status == 200 and (r.untracked_args is None or not r.deps.on_query):
             return True
-        mark = hash(r.unasked_line if r.files.query else (r.uri, r.hostname))
-        if mark in self._asked_once:
+        mark = hash(r.untracked_line if r.deps.on_query else (r.uri, r.hostname))
+        if mark in self._seen_once:
             return True
-        if len(self._asked_once) >= MOST_MARKS:
-            self._asked_once.clear()
-        self._asked_once.add(mark)
+        if len(self._seen_once) >= MOST_MARKS:
+            self._seen_once.clear()
+        self._seen_once.add(mark)
         return False
 
     def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
         """The access logs of a server, and the request fields, in lower case, that they tell."""
-        found = self._writers.get(id(server))
+        found = self._access_logs.get(id(server))
         if found is None:
-            ask = self.configuration.provider("log", "writers")
-            writers = tuple(ask(server)) if ask is not None else ()
-            found = self._writers[id(server)] = (writers, frozenset(name for writer in writers for name in writer.fields))
+            provider = self.configuration.provider("log", "writers")
+            writers = tuple(provider(server)) if provider is not None else ()
+            found = self._access_logs[id(server)] = (writers, frozenset(name for writer in writers for name in writer.fields))
         return found
 
     # sections -------------------------------------------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class Engine:
 
     async def lookup_entry(self, r: Request, name: str) -> Request:
         """See redirect.lookup_entry."""
-        return await redirect.lookup_entry(r, name)
+        return await redirect.lookup_dirent(r, name)
 
     async def run_sub(self, sub: Request) -> Said:
         """See redirect.run_sub."""
@@ -250,7 +250,7 @@ class Engine:
     def server_field(self, r: Request) -> str:
         """The value of the Server field."""
         if self._server_field is None:
-            self._server_field = identity.product(r)
+            self._server_field = identity.server_tokens(r)
         return self._server_field
 
     def http_date(self, seconds: float) -> str:
@@ -266,12 +266,12 @@ class Engine:
             if len(r.log_lines) < MAX_LOG_LINES:
                 r.log_lines.append(line)
             else:
-                r.outside()
+                r.set_uncacheable()
             self.error_log.about_request(r, line)
 
     def log_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
         """Write an error-log line about a connection, if the server's LogLevel wants it."""
-        if enabled(server.conf(CoreServer).log_level, line.module, line.level):
+        if enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             if not line.source:
                 line = line._replace(source=source_of(line.module, line.code, line.text))
             self.error_log.about_connection(connection, server, line)

@@ -16,12 +16,12 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from whimbrel.http.dates import DAYS, MONTHS
 from whimbrel.http.url import escape_errorlog_item
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.request.identity import server_name
 from whimbrel.request.log import LEVELS, LogLine
 
 
-class Piece(Protocol):
+class FormatItem(Protocol):
     """What a format is made of: *text* where *letter* is "", else an item; *starts*: a new field begins with it."""
 
     @property
@@ -43,7 +43,7 @@ class Piece(Protocol):
     def starts(self) -> bool: ...
 
 
-class Message(NamedTuple):
+class LogRecord(NamedTuple):
     """A line and what it is about: *connection* and *r* (a request, or a kept answer's view of one) are None where it is about none."""
 
     line: LogLine
@@ -54,7 +54,7 @@ class Message(NamedTuple):
     r: Any = None
 
 
-ItemFn = Callable[[Message, str], str]
+ItemFn = Callable[[LogRecord, str], str]
 
 
 def log_id() -> str:
@@ -62,40 +62,40 @@ def log_id() -> str:
     return base64.b64encode(os.urandom(8)).decode("ascii").rstrip("=")
 
 
-def _client(m: Message, argument: str) -> str:
+def _client(m: LogRecord, argument: str) -> str:
     if m.connection is None:
         return ""
     c = m.connection
-    return f"{c.client_ip}:{c.client_port}" if argument == "c" or m.r is None else f"{c.user_ip or c.client_ip}:{c.user_port or c.client_port}"
+    return f"{c.client_ip}:{c.client_port}" if argument == "c" or m.r is None else f"{c.useragent_ip or c.client_ip}:{c.user_port or c.client_port}"
 
 
-def _local(m: Message, _argument: str) -> str:
+def _local(m: LogRecord, _argument: str) -> str:
     return "" if m.connection is None else f"{m.connection.local_ip}:{m.connection.local_port}"
 
 
-def _environment(m: Message, argument: str) -> str:
+def _environment(m: LogRecord, argument: str) -> str:
     return escape_errorlog_item(m.r.env.get(argument, "")) if m.r is not None else ""
 
 
-def _field(m: Message, argument: str) -> str:
+def _field(m: LogRecord, argument: str) -> str:
     return escape_errorlog_item(m.r.headers_in.get(argument) or "") if m.r is not None else ""
 
 
-def _note(m: Message, argument: str) -> str:
+def _note(m: LogRecord, argument: str) -> str:
     return escape_errorlog_item(m.r.notes.get(argument, "")) if m.r is not None else ""
 
 
-def _keep_alives(m: Message, _argument: str) -> str:
+def _keep_alives(m: LogRecord, _argument: str) -> str:
     return "" if m.connection is None else str(m.connection.served)
 
 
-def _id(m: Message, argument: str) -> str:
+def _id(m: LogRecord, argument: str) -> str:
     if argument == "c" or (argument == "C" and m.r is None):
         return m.connection.log_id if m.connection is not None else ""
     return m.r.log_id if m.r is not None and argument != "C" else ""
 
 
-def _thread(_m: Message, argument: str) -> str:
+def _thread(_m: LogRecord, argument: str) -> str:
     return str(threading.get_native_id() if argument == "g" else threading.get_ident())
 
 
@@ -119,7 +119,7 @@ ITEMS: Final[dict[str, ItemFn]] = {
 }
 
 
-def rendered(pieces: Sequence[Piece], m: Message) -> str | None:
+def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
     """The line, None where a required item has nothing to say."""
     out, field = "", ""
     skipping = False
@@ -146,16 +146,16 @@ def rendered(pieces: Sequence[Piece], m: Message) -> str | None:
 class ErrorFormats:
     """The formats of one server: *main* is None for the usual line; *more* are lines that come once for each connection or request."""
 
-    def __init__(self, main: Sequence[Piece] | None, more: dict[str, list[Any]]) -> None:
+    def __init__(self, main: Sequence[FormatItem] | None, more: dict[str, list[Any]]) -> None:
         self.main = main
-        self.connection: list[Sequence[Piece]] = more.get("connection", [])
-        self.request: list[Sequence[Piece]] = more.get("request", [])
+        self.connection: list[Sequence[FormatItem]] = more.get("connection", [])
+        self.request: list[Sequence[FormatItem]] = more.get("request", [])
 
-    def once(self, pieces: Sequence[Sequence[Piece]], m: Message) -> bytes:
+    def once(self, pieces: Sequence[Sequence[FormatItem]], m: LogRecord) -> bytes:
         """The lines that a connection's or a request's first message brings."""
-        lines = (rendered(one, m) for one in pieces)
-        return raw("".join(f"{line}\n" for line in lines if line))
+        lines = (render(one, m) for one in pieces)
+        return to_bytes("".join(f"{line}\n" for line in lines if line))
 
-    def line(self, m: Message) -> bytes:
+    def line(self, m: LogRecord) -> bytes:
         """The line of a message under *main*."""
-        return raw(f"{rendered(self.main or (), m)}\n")
+        return to_bytes(f"{render(self.main or (), m)}\n")

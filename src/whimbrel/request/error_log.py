@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.model import LogSink, Server
-from whimbrel.request.error_format import ErrorFormats, Message, log_id
-from whimbrel.request.log import Facts, LogLine, enabled, error_line
+from whimbrel.request.error_format import ErrorFormats, LogRecord, log_id
+from whimbrel.request.log import LogContext, LogLine, enabled, error_line
 from whimbrel.request.record import Connection
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ErrorLog:
         if sink is None:
             return
         runtime, connection = self.runtime, r.connection
-        message = Message(line, runtime.now(), runtime.pid, r.server, connection, r)
+        message = LogRecord(line, runtime.now(), runtime.pid, r.server, connection, r)
         self._first_of_connection(message, sink, formats)
         first = _first(r)
         if not first.log_id:
@@ -39,9 +39,9 @@ class ErrorLog:
         if formats.main is not None:
             runtime.write_log(sink, formats.line(message))
             return
-        client = connection.user_ip or connection.client_ip
-        facts = Facts(message.now, runtime.pid, runtime.tid, client, connection.user_port or connection.client_port, r.headers_in.get("Referer"))
-        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.ah_codes))
+        client = connection.useragent_ip or connection.client_ip
+        facts = LogContext(message.now, runtime.pid, runtime.tid, client, connection.user_port or connection.client_port, r.headers_in.get("Referer"))
+        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 
     def about_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
         """A line about a connection on which no request is in hand."""
@@ -49,28 +49,28 @@ class ErrorLog:
         if sink is None:
             return
         runtime = self.runtime
-        message = Message(line, runtime.now(), runtime.pid, server, connection)
+        message = LogRecord(line, runtime.now(), runtime.pid, server, connection)
         self._first_of_connection(message, sink, formats)
         if formats.main is not None:
             runtime.write_log(sink, formats.line(message))
             return
-        facts = Facts(message.now, runtime.pid, runtime.tid, connection.client_ip, connection.client_port)
-        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.ah_codes))
+        facts = LogContext(message.now, runtime.pid, runtime.tid, connection.client_ip, connection.client_port)
+        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 
     def about_server(self, server: Server, line: LogLine) -> None:
         """A line about no client, if the server's LogLevel wants it: a file that was read on the way."""
-        if not enabled(server.conf(CoreServer).log_level, line.module, line.level):
+        if not enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             return
         sink, formats = self._of(server)
         if sink is None:
             return
         now, pid, tid = self.runtime.now(), self.runtime.pid, self.runtime.tid
         if formats.main is not None:
-            self.runtime.write_log(sink, formats.line(Message(line, now, pid, server)))
+            self.runtime.write_log(sink, formats.line(LogRecord(line, now, pid, server)))
             return
-        self.runtime.write_log(sink, error_line(line, Facts(now, pid, tid), new=self.configuration.dialect.ah_codes))
+        self.runtime.write_log(sink, error_line(line, LogContext(now, pid, tid), new=self.configuration.dialect.messages_24))
 
-    def _first_of_connection(self, message: Message, sink: LogSink, formats: ErrorFormats) -> None:
+    def _first_of_connection(self, message: LogRecord, sink: LogSink, formats: ErrorFormats) -> None:
         if message.connection.log_id:
             return
         message.connection.log_id = log_id()
@@ -80,9 +80,9 @@ class ErrorLog:
     def _of(self, server: Server) -> tuple[LogSink | None, ErrorFormats]:
         found = self._known.get(id(server))
         if found is None:
-            ask = self.configuration.provider("log", "error_sink")
-            sink = ask(self.configuration, server) if ask is not None else self.configuration.spec.error_log
-            core = server.conf(CoreServer)
+            provider = self.configuration.provider("log", "error_sink")
+            sink = provider(self.configuration, server) if provider is not None else self.configuration.spec.error_log
+            core = server.config(CoreServerConfig)
             found = self._known[id(server)] = (sink, ErrorFormats(core.error_log_format, core.error_log_formats))
         return found
 

@@ -6,27 +6,27 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
 from whimbrel.http.head import Head
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Made
+from whimbrel.registry.module import CompiledHook
 from whimbrel.registry.phases import ACCESS_CHECKER, ACCESS_CHECKER_EX, AUTH_CHECKER, CHECK_USER_ID, Phase
-from whimbrel.registry.phases import Answer as Said
+from whimbrel.registry.phases import HookStatus as Said
 from whimbrel.registry.settings import UNSET
-from whimbrel.request.answer import Answer
+from whimbrel.request.answer import Response
 from whimbrel.request.body import RequestBody
-from whimbrel.request.decisions import Contribution, Decision, Told, Trail, Watch, phase_verdict, trail_of
-from whimbrel.request.drive import drive
+from whimbrel.request.decisions import MergedSection, Decision, RequestTrace, TraceBuilder, Tracer, phase_verdict, trace_of
+from whimbrel.request.drive import run_until_suspended
 from whimbrel.request.engine import Engine
-from whimbrel.request.htaccess import Htaccess
-from whimbrel.request.plan import Plan, World
+from whimbrel.request.htaccess import HtaccessResolver
+from whimbrel.request.plan import Plan, PlanCache
 from whimbrel.request.process import check_access
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.runtime import Runtime
 
 T = TypeVar("T")
-_TOLD = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
+TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +34,33 @@ class Explained:
     """An answer and how it came about: the request first, then its sub-requests and redirects in the order of their access checks; *log* holds the
     error-log messages (AH code and text)."""
 
-    answer: Answer
-    requests: tuple[Told, ...]
+    answer: Response
+    requests: tuple[RequestTrace, ...]
     log: tuple[str, ...]
 
 
-class WatchedPlan(Plan):
+class TracedPlan(Plan):
     """A plan whose hooks of the access phases tell their answers; hook makers find `watch` in their scope."""
 
     __slots__ = ()
-    watch = Watch()
+    tracer = Tracer()
 
-    def made(self, phase: Phase) -> list[Made]:
+    def make_hooks(self, phase: Phase) -> list[CompiledHook]:
         """As in Plan; each hook of an access phase is a step named after its module."""
-        if phase not in _TOLD:
-            return super().made(phase)
+        if phase not in TRACED_PHASES:
+            return super().make_hooks(phase)
         out = []
         for hook in self.world.hooks[phase.index]:
-            made = hook.make(self)
-            if made is not None:
+            hook_compiled = hook.make(self)
+            if hook_compiled is not None:
                 name = f"{_module_of(hook.make)} ({phase.name})"
-                out.append(Made(self.watch.over(made.fn, made.waits, name, None, lambda r, answer: phase_verdict(answer)), made.reads, made.waits))
+                out.append(CompiledHook(self.tracer.wrap(hook_compiled.fn, hook_compiled.is_async, name, None, lambda r, answer: phase_verdict(answer)), hook_compiled.reads, hook_compiled.is_async))
         return out
 
     @staticmethod
     async def access(r: Request) -> Said:
         """The access phases with their outcome as the root of the request's trail."""
-        trail = trail_of(r)
+        trail = trace_of(r)
         answer = await check_access(r)
         verdict, detail = phase_verdict(answer)
         children = (*_old_lines(r), *trail.open[0])
@@ -81,7 +81,7 @@ def _old_lines(r: Request) -> list[Decision]:
     return [
         Decision(" ".join(("Require", line.name, *line.words)), "applies" if line.methods >> r.method_number & 1 else "about other methods",
                  getattr(line, "place", None))
-        for line in r.conf(CoreFolder).requires
+        for line in r.conf(CoreDirConfig).requires
     ]
 
 
@@ -91,7 +91,7 @@ def _module_of(make: Callable[..., Any]) -> str:
     return next((part for part in parts if part.startswith("mod_")), parts[2] if len(parts) > 2 else parts[-1])
 
 
-class WatchedWorld(World):
+class TracedPlanCache(PlanCache):
     """Plans that tell, and of each layer that was joined of several, which these were."""
 
     __slots__ = ("parts",)
@@ -102,16 +102,16 @@ class WatchedWorld(World):
 
     def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
         """A plan that tells."""
-        return WatchedPlan(self, server, layers, records)
+        return TracedPlan(self, server, layers, records)
 
-    def joined(self, base: Layer | None, over: Layer) -> Layer:
+    def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
         """As in World, remembering the parts."""
-        found = super().joined(base, over)
+        found = super().merge_layers(base, over)
         if base is not None:
             self.parts[found] = (*self.parts.get(base, (base,)), over)
         return found
 
-    def contributions(self, plan: Plan) -> tuple[Contribution, ...]:
+    def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
         """The sections and files of a plan in the order of merging."""
         written: dict[Layer, Section] = {}
         for server in (self.configuration.main, plan.server_rec):
@@ -132,19 +132,19 @@ def _collect(sections: list[Section], written: dict[Layer, Section]) -> None:
 
 def _collect_inner(layer: Layer, written: dict[Layer, Section]) -> None:
     """The <Files> and <If> sections that stand in *layer*."""
-    core = layer.records.get(CoreFolder)
+    core = layer.records.get(CoreDirConfig)
     if core is not None:
         _collect([s for known in (core.files, core.ifs) if known is not UNSET for s in known], written)
 
 
-def _contribution(layer: Layer, section: Section | None) -> Contribution:
+def _contribution(layer: Layer, section: Section | None) -> MergedSection:
     if section is None or layer.kind is SectionKind.HTACCESS:
-        return Contribution(layer.kind.value, layer.place.path if layer.place else "", layer.place)
+        return MergedSection(layer.kind.value, layer.place.path if layer.place else "", layer.place)
     subject = section.condition or section.pattern
-    return Contribution(layer.kind.value, f"{layer.kind.value} {subject}>" if subject else f"{layer.kind.value}>", layer.place)
+    return MergedSection(layer.kind.value, f"{layer.kind.value} {subject}>" if subject else f"{layer.kind.value}>", layer.place)
 
 
-class _Silent:
+class _MutedRuntime:
     """A runtime whose logs nobody reads; everything else is the real one's."""
 
     def __init__(self, real: Runtime) -> None:
@@ -157,27 +157,27 @@ class _Silent:
         """Explaining a request leaves nothing in the logs."""
 
 
-class _Telling(Engine):
+class _TracingEngine(Engine):
     """One explanation under way."""
 
-    def __init__(self, configuration: Configuration, runtime: Runtime, world: WatchedWorld, htaccess: Htaccess) -> None:
+    def __init__(self, configuration: Configuration, runtime: Runtime, world: TracedPlanCache, htaccess: HtaccessResolver) -> None:
         super().__init__(configuration, runtime)
-        self.world, self.htaccess, self.watched = world, htaccess, world
-        self.trails: dict[Request, Trail] = {}
+        self.world, self.htaccess, self.traced_plans = world, htaccess, world
+        self.traces: dict[Request, TraceBuilder] = {}
 
-    def trail(self, r: Request) -> Trail:
+    def trace(self, r: Request) -> TraceBuilder:
         """The trail of *r*, begun at its first decision."""
-        found = self.trails.get(r)
+        found = self.traces.get(r)
         if found is None:
-            found = self.trails[r] = Trail()
+            found = self.traces[r] = TraceBuilder()
         return found
 
-    def told(self) -> tuple[Told, ...]:
+    def request_traces(self) -> tuple[RequestTrace, ...]:
         """What was told of each request."""
         return tuple(
-            Told("request" if r.initial else "redirect" if r.prev is not None else "sub-request", r.method, r.uri, r.filename or "",
-                 self.watched.contributions(r.plan), trail.status, trail.root)
-            for r, trail in self.trails.items()
+            RequestTrace("request" if r.initial else "redirect" if r.prev is not None else "sub-request", r.method, r.uri, r.filename or "",
+                 self.traced_plans.contributions(r.plan), trail.status, trail.root)
+            for r, trail in self.traces.items()
         )
 
 
@@ -185,17 +185,17 @@ class Explainer:
     """Answers requests as an engine of the same configuration does and tells how it came to the answer; writes no logs, keeps no answers."""
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
-        self._configuration, self._runtime = configuration, _Silent(runtime)
-        self._world = WatchedWorld(configuration)
-        self._htaccess = Htaccess(configuration, self._world)
+        self._configuration, self._runtime = configuration, _MutedRuntime(runtime)
+        self._world = TracedPlanCache(configuration)
+        self._htaccess = HtaccessResolver(configuration, self._world)
 
     def explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained | Awaitable[Explained]:
         """The explanation at once where nothing has to be waited for, else an awaitable of it."""
-        return drive(self._explain(connection, head, body))
+        return run_until_suspended(self._explain(connection, head, body))
 
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:
         runtime: Any = self._runtime
-        engine = _Telling(self._configuration, runtime, self._world, self._htaccess)
+        engine = _TracingEngine(self._configuration, runtime, self._world, self._htaccess)
         answer = await engine.answer(connection, head, body)
         lines = answer.request.log_lines
-        return Explained(answer, engine.told(), tuple(f"{line.code}: {line.text}" if line.code else line.text for line in lines))
+        return Explained(answer, engine.request_traces(), tuple(f"{line.code}: {line.text}" if line.code else line.text for line in lines))

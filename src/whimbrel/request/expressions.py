@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError
-from whimbrel.expr.compile import Condition, StringExpr, compile_condition, compile_string
+from whimbrel.expr.compile import CompiledCondition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
-from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
-from whimbrel.expr.library import CLIENT, OUTSIDE, TIME
+from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
+from whimbrel.expr.library import CLIENT, UNCACHEABLE, TIME
 from whimbrel.registry.module import Reads
 from whimbrel.request import identity
-from whimbrel.request.drive import drive
+from whimbrel.request.drive import run_until_suspended
 
 if TYPE_CHECKING:
-    from whimbrel.regex import Found
+    from whimbrel.regex import Match
     from whimbrel.request.record import Request
 
 T = TypeVar("T")
@@ -41,15 +41,15 @@ class RequestView:
     def client(self) -> str:
         """The client's address, which the answer then depends on."""
         r = self.request
-        r.files.client = True
-        address: str = r.connection.user_ip or r.connection.client_ip
+        r.deps.on_client = True
+        address: str = r.connection.useragent_ip or r.connection.client_ip
         return address
 
-    def outside(self) -> None:
-        self.request.outside()
+    def set_uncacheable(self) -> None:
+        self.request.set_uncacheable()
 
     def now(self) -> float:
-        self.request.outside()
+        self.request.set_uncacheable()
         now: float = self.request.engine.runtime.now()
         return now
 
@@ -58,7 +58,7 @@ class RequestView:
         r = self.request
         name: str | None = r.connection.notes.get(REMOTE_HOST_NOTE)
         if name:
-            r.outside()  # another connection of the same client may not have looked
+            r.set_uncacheable()  # another connection of the same client may not have looked
         return name or self.client()
 
     def remote_ident(self) -> str:
@@ -75,11 +75,11 @@ class RequestView:
         return identity.server_port(self.request)
 
     def software(self) -> str:
-        return identity.product(self.request)
+        return identity.server_tokens(self.request)
 
     def document_root(self) -> str:
         r = self.request
-        root: str = r.document_root or r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
+        root: str = r.document_root or r.server_conf(CoreServerConfig).document_root or f"{r.engine.configuration.root}/htdocs"
         return root
 
     def context_prefix(self) -> str:
@@ -97,17 +97,17 @@ class RequestView:
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
         """The status of a sub-request for a URL path, or for a file, and whether it found a file."""
         r, engine = self.request, self.request.engine
-        look_up = engine.lookup_file if by_file else engine.lookup_uri
-        sub: Request = _at_once(lambda: look_up(r, target))
-        return sub.status, sub.info is not None
+        lookup = engine.lookup_file if by_file else engine.lookup_uri
+        sub: Request = _run_sync(lambda: lookup(r, target))
+        return sub.status, sub.finfo is not None
 
     def debug(self, text: str, code: str) -> None:
         self.request.log("debug", text, code=code)
 
 
-def _at_once(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """The result of *work*, which hardly ever has to wait; where it does it is done once more on a thread of its own."""
-    found = drive(work())
+    found = run_until_suspended(work())
     if not hasattr(found, "__await__"):
         done: T = found
         return done
@@ -123,7 +123,7 @@ def _at_once(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 # Reading --------------------------------------------------------------------------------------------------------------------------------------------
-class Template:
+class StringExpression:
     """A string of a configuration.  *fixed* is its text where nothing in it depends on the request, else None."""
 
     __slots__ = ("fixed", "reads", "string")
@@ -131,7 +131,7 @@ class Template:
     def __init__(self, string: StringExpr) -> None:
         self.string, self.fixed, self.reads = string, string.fixed, reads_of(string.reads)
 
-    def text(self, r: Request, module: str = "core", found: Found | None = NOTHING_YET) -> str:
+    def text(self, r: Request, module: str = "core", found: Match | None = EMPTY_MATCH) -> str:
         """The string for this request, *found* giving ``$0`` to ``$9``; raises EvalError, logged in the name of *module*."""
         if self.fixed is not None:
             return self.fixed
@@ -142,7 +142,7 @@ class Template:
             raise
 
 
-def read_condition(cmd: Command, text: str, refusal: str) -> Condition:
+def read_condition(cmd: Command, text: str, refusal: str) -> CompiledCondition:
     """The condition *text* of a directive; raises ConfigError: *refusal*, a colon, and what is wrong."""
     try:
         return compile_condition(text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}")
@@ -150,17 +150,17 @@ def read_condition(cmd: Command, text: str, refusal: str) -> Condition:
         raise ConfigError(f"{refusal}: {problem.reason}") from None
 
 
-def read_string(cmd: Command, text: str, refusal: str) -> Template:
+def read_string(cmd: Command, text: str, refusal: str) -> StringExpression:
     """The string expression *text* of a directive; raises ConfigError like `read_condition`."""
     try:
-        return Template(compile_string(text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"))
+        return StringExpression(compile_string(text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"))
     except ExprError as problem:
         raise ConfigError(f"{refusal}: {problem.reason}") from None
 
 
-def plain(text: str) -> Template:
+def literal(text: str) -> StringExpression:
     """A string that is its own text."""
-    return Template(StringExpr(text, text, frozenset(), ""))
+    return StringExpression(StringExpr(text, text, frozenset(), ""))
 
 
 def reads_of(names: frozenset[str]) -> Reads:
@@ -170,22 +170,22 @@ def reads_of(names: frozenset[str]) -> Reads:
         reads |= Reads.CLIENT
     if TIME in names:
         reads |= Reads.TIME
-    if OUTSIDE in names:
-        reads |= Reads.OUTSIDE
+    if UNCACHEABLE in names:
+        reads |= Reads.UNCACHEABLE
     return reads
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------------------------------------
-def holds(r: Request, condition: Condition, module: str = "core", *, varies: bool = True) -> bool:
+def evaluate(r: Request, condition: CompiledCondition, module: str = "core", *, varies: bool = True) -> bool:
     """Whether *condition* holds; the answer's Vary field names the fields it asked for, where it *varies* by that.
 
     Raises EvalError, logged in the name of *module*.
     """
-    return matched(r, condition, module, varies=varies)[0]
+    return evaluate_match(r, condition, module, varies=varies)[0]
 
 
-def matched(r: Request, condition: Condition, module: str = "core", found: Found | None = NOTHING_YET,
-            varies: bool = True) -> tuple[bool, Found | None]:
+def evaluate_match(r: Request, condition: CompiledCondition, module: str = "core", found: Match | None = EMPTY_MATCH,
+            varies: bool = True) -> tuple[bool, Match | None]:
     """`holds`, and the last match (*found* where the condition makes none), for ``$0`` to ``$9`` in what follows."""
     evaluation = Evaluation(RequestView(r, module), found)
     try:
@@ -195,7 +195,7 @@ def matched(r: Request, condition: Condition, module: str = "core", found: Found
         raise
     if evaluation.vary and varies:
         r.headers_out.merge("Vary", ", ".join(evaluation.vary))
-    return result, evaluation.found
+    return result, evaluation.match
 
 
 def _log(r: Request, place: str, problem: EvalError, module: str) -> None:

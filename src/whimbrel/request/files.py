@@ -14,39 +14,39 @@ from errno import EINVAL, ENOENT, ENOTDIR
 from stat import S_IFDIR, S_IFLNK, S_IFREG
 from typing import Any, Final
 
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 
-Mark = tuple[int, int, int, int, int, int] | None
-Stamp = tuple[int, int, int, int, int]  # of a file: time of change, size, inode, time of the inode's change, device
+StatSignature = tuple[int, int, int, int, int, int] | None
+ContentSignature = tuple[int, int, int, int, int]  # of a file: time of change, size, inode, time of the inode's change, device
 Moving = tuple[str, Callable[[int], str]]
 
 
 # What of a mode tells the kind of a file; the functions of the module stat cost a call each.
 KIND: Final = 0o170000
-_FOLDER, _REGULAR, _LINK = S_IFDIR, S_IFREG, S_IFLNK
-LARGEST_CONTENT: Final = 16 * 1024      # bytes of a file that is kept; of what belongs to it; of all of them
+_DIRECTORY, _REGULAR, _LINK = S_IFDIR, S_IFREG, S_IFLNK
+MAX_CACHED_FILE: Final = 16 * 1024      # bytes of a file that is kept; of what belongs to it; of all of them
 CONTENT_COST: Final = 1024
-ALL_CONTENTS: Final = 2 * 1024 * 1024
-SETTLED: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
+MAX_FILE_CACHE: Final = 2 * 1024 * 1024
+RACY_WINDOW: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
 ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
-MOST_NOTES: Final = 8192  # that answers have in common, about paths of at most LONGEST_NOTE bytes
+MAX_DEPENDENCIES: Final = 8192  # that answers have in common, about paths of at most LONGEST_NOTE bytes
 LONGEST_NOTE: Final = 512
 FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
 
 
-def mark(info: os.stat_result) -> Mark:
+def stat_signature(info: os.stat_result) -> StatSignature:
     """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`).
 
     A file's owner and group, and a content whose time was put back, are told by the time of the inode's change.
     """
     mode = info.st_mode
-    if mode & KIND == _FOLDER:
+    if mode & KIND == _DIRECTORY:
         return (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
     return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_ctime_ns, info.st_dev)
 
 
-def stamp_of(info: os.stat_result) -> Stamp:
+def content_signature(info: os.stat_result) -> ContentSignature:
     """What stays the same as long as a file's content does."""
     return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns, info.st_dev)
 
@@ -67,7 +67,7 @@ def is_settled(changed: int, clock: int) -> bool:
 
     Two changes within one tick have the same time, on file systems that keep whole seconds (or pairs of them) two within one second.
     """
-    return changed < clock and (changed % 1_000_000 != 0 or changed + 2 * SETTLED < clock)
+    return changed < clock and (changed % 1_000_000 != 0 or changed + 2 * RACY_WINDOW < clock)
 
 
 def is_settled_file(info: os.stat_result) -> bool:
@@ -75,61 +75,61 @@ def is_settled_file(info: os.stat_result) -> bool:
     return is_settled(info.st_ctime_ns, file_clock())
 
 
-def failure(why: int) -> Mark:
+def error_signature(why: int) -> StatSignature:
     """The mark of a question that failed: None where nothing is there, else the error, which makes another answer than that."""
     return None if why in (ENOENT, ENOTDIR) else (FAILED, why, 0, 0, 0, 0)
 
 
-Look = tuple[os.stat_result | None, Mark, int]  # what a question was answered, its mark, and the error where there is none
+StatResult = tuple[os.stat_result | None, StatSignature, int]  # what a question was answered, its mark, and the error where there is none
 
 
-class Note:
+class FileDependency:
     """A question and its answer: *path*, whether links are followed, what stat said.  *turn*: the last of a server's loop in which it was so."""
 
-    __slots__ = ("follow", "known", "path", "turn")
+    __slots__ = ("follow", "known", "path", "tick")
 
-    def __init__(self, path: bytes, follow: bool, known: Mark) -> None:
+    def __init__(self, path: bytes, follow: bool, known: StatSignature) -> None:
         self.path, self.follow, self.known = path, follow, known
-        self.turn = -2  # none: the turn of those who have no loop is -1
+        self.tick = -2  # none: the turn of those who have no loop is -1
 
 
-class Looks:
+class TickStatCache:
     """What was asked in this turn of a server's loop, while it is *open*: requests that come together look at each file once.
 
     What changes on disk meanwhile is seen by the next turn.  Whoever asks a server, then changes a file and asks again is always answered in a later
     turn, and so is what has waited for a program or a thread.  *notes* are those that kept answers have in common.
     """
 
-    __slots__ = ("known", "notes", "open")
+    __slots__ = ("known", "dependencies", "in_tick")
 
     def __init__(self) -> None:
-        self.open = False
-        self.known: dict[tuple[bytes, bool], Look] = {}
-        self.notes: dict[tuple[bytes, bool, Mark], Note] = {}
+        self.in_tick = False
+        self.known: dict[tuple[bytes, bool], StatResult] = {}
+        self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
 
-    def note(self, path: bytes, follow: bool, known: Mark) -> Note:
+    def dependency(self, path: bytes, follow: bool, known: StatSignature) -> FileDependency:
         """The note of a question and its answer, the same object for all answers that depend on it."""
         key = (path, follow, known)
-        found = self.notes.get(key)
+        found = self.dependencies.get(key)
         if found is None:
-            found = Note(path, follow, known)
+            found = FileDependency(path, follow, known)
             if len(path) <= LONGEST_NOTE:
-                if len(self.notes) >= MOST_NOTES:
-                    self.notes.clear()
-                self.notes[key] = found
+                if len(self.dependencies) >= MAX_DEPENDENCIES:
+                    self.dependencies.clear()
+                self.dependencies[key] = found
         return found
 
 
-def _question(*, follow: bool) -> Callable[[FileView, str], os.stat_result | None]:
+def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
     """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much of what a request costs."""
 
-    def question(self: FileView, path: str) -> os.stat_result | None:
+    def question(self: Dependencies, path: str) -> os.stat_result | None:
         name = path.encode("latin-1")
-        key, looks = (name, follow), self._looks
-        if looks is not None and looks.open:
-            found = looks.known.get(key)
+        key, probes = (name, follow), self._stat_cache
+        if probes is not None and probes.in_tick:
+            found = probes.known.get(key)
             if found is not None:
-                return self._take(key, found)
+                return self._from_tick(key, found)
         try:
             info = os.stat(name) if follow else os.lstat(name)
         except OSError as problem:
@@ -139,23 +139,23 @@ def _question(*, follow: bool) -> Callable[[FileView, str], os.stat_result | Non
             self._missing(key, EINVAL)
             return None
         mode, newest = info.st_mode, info.st_mtime_ns
-        if mode & KIND == _FOLDER:
-            known = self.notes[key] = (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
+        if mode & KIND == _DIRECTORY:
+            known = self.stats[key] = (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
         else:
             changed = info.st_ctime_ns
-            known = self.notes[key] = (newest, info.st_size, info.st_ino, mode, changed, info.st_dev)
+            known = self.stats[key] = (newest, info.st_size, info.st_ino, mode, changed, info.st_dev)
             if newest > self.newest:
                 self.newest = newest
             if changed > self.changed:
                 self.changed = changed
-        if looks is not None and looks.open:
-            looks.known[key] = (info, known, 0)
+        if probes is not None and probes.in_tick:
+            probes.known[key] = (info, known, 0)
         return info
 
     return question
 
 
-class FileView:
+class Dependencies:
     """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
 
     *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on the query of the request's target,
@@ -164,18 +164,18 @@ class FileView:
     One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others.
     """
 
-    __slots__ = ("_begun", "_listings", "_looks", "changed", "client", "errno", "lists", "moving", "nested", "newest", "notes",
-                 "outside", "own", "query")
+    __slots__ = ("_begun", "_listings", "_stat_cache", "changed", "on_client", "errno", "address_lists", "clock_fields", "nested", "newest", "stats",
+                 "is_uncacheable", "is_per_request", "on_query")
 
-    def __init__(self, looks: Looks | None = None) -> None:
-        self._looks = looks
-        self.client = self.outside = self.own = self.query = False
-        self.lists: tuple[Container[str], ...] = ()
-        self.notes: dict[tuple[bytes, bool], Mark] = {}
-        self.moving: list[Moving] = []
+    def __init__(self, probes: TickStatCache | None = None) -> None:
+        self._stat_cache = probes
+        self.on_client = self.is_uncacheable = self.is_per_request = self.on_query = False
+        self.address_lists: tuple[Container[str], ...] = ()
+        self.stats: dict[tuple[bytes, bool], StatSignature] = {}
+        self.clock_fields: list[Moving] = []
         self.newest = self.changed = self.nested = 0
         self._begun = _clock(_COARSE)
-        self._listings: dict[tuple[bytes, bool], Mark] = {}
+        self._listings: dict[tuple[bytes, bool], StatSignature] = {}
         self.errno = 0  # why the last question that got None got it
 
     stat = _question(follow=True)
@@ -183,10 +183,10 @@ class FileView:
     lstat = _question(follow=False)
     """lstat(2); None where it fails, with the reason in `errno`."""
 
-    def _take(self, key: tuple[bytes, bool], found: Look) -> os.stat_result | None:
+    def _from_tick(self, key: tuple[bytes, bool], found: StatResult) -> os.stat_result | None:
         """Note what was found before in this turn of the loop."""
         info, known, why = found
-        self.notes[key] = known
+        self.stats[key] = known
         if info is None:
             self.errno = why
         elif known is not None and known[0] >= 0:
@@ -194,40 +194,40 @@ class FileView:
         return info
 
     def _missing(self, key: tuple[bytes, bool], why: int) -> None:
-        known = self.notes[key] = None if why == ENOENT else failure(why)
-        self.errno, looks = why, self._looks
-        if looks is not None and looks.open:
-            looks.known[key] = (None, known, why)
+        known = self.stats[key] = None if why == ENOENT else error_signature(why)
+        self.errno, probes = why, self._stat_cache
+        if probes is not None and probes.in_tick:
+            probes.known[key] = (None, known, why)
 
-    def unask(self, path: str) -> None:
+    def discard(self, path: str) -> None:
         """Forget what `lstat` was asked about *path*: nothing came of it."""
-        self.notes.pop((path.encode("latin-1"), False), None)
+        self.stats.pop((path.encode("latin-1"), False), None)
 
-    def exact(self, path: str) -> os.stat_result | None:
+    def stat_directory(self, path: str) -> os.stat_result | None:
         """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
         info = self.stat(path)
         if info is not None:
-            self._listings[raw(path), True] = (
+            self._listings[to_bytes(path), True] = (
                 info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, info.st_dev)
             self.newest, self.changed = max(self.newest, info.st_mtime_ns), max(self.changed, info.st_ctime_ns)
         return info
 
     def is_settled(self, seconds: float) -> bool:
         """Return True if every file was left alone for a second before *seconds*, and a later change of one shows in its mark."""
-        return seconds * 1e9 - self.newest > SETTLED and is_settled(self.changed, self._begun)
+        return seconds * 1e9 - self.newest > RACY_WINDOW and is_settled(self.changed, self._begun)
 
-    def lasting(self) -> tuple[Note, ...]:
+    def minimal(self) -> tuple[FileDependency, ...]:
         """What has to be asked again to know that all of `notes` still hold: not what others of them say as well."""
-        self.notes.update(self._listings)
-        made = Note if self._looks is None else self._looks.note
-        return tuple([made(path, follow, known) for (path, follow), known in self.notes.items() if not self._implied(path, follow, known)])
+        self.stats.update(self._listings)
+        make = FileDependency if self._stat_cache is None else self._stat_cache.dependency
+        return tuple([make(path, follow, known) for (path, follow), known in self.stats.items() if not self._implied(path, follow, known)])
 
-    def _implied(self, path: bytes, follow: bool, known: Mark) -> bool:
+    def _implied(self, path: bytes, follow: bool, known: StatSignature) -> bool:
         """Whether another note can't hold without this one.
 
         What is itself no link is the same with links followed; below what is missing, and below a file, there is nothing.
         """
-        notes = self.notes
+        notes = self.stats
         if follow and (path, False) in notes and notes[path, False] == known:
             return True
         above = (path[:path.rfind(b"/") + 1].rstrip(b"/"), True)
@@ -238,28 +238,28 @@ class FileView:
 
 
 @dataclass(slots=True)
-class Content:
+class CachedFile:
     """A small file as it was read, when *stamp* was its; *modified* is its time in microseconds.
 
     *fields* are those of an answer that tell of it, by the settings that decide about them.
     """
 
-    stamp: Stamp
+    stamp: ContentSignature
     modified: int
     data: bytes
     fields: dict[Any, Mapping[str, tuple[str, str]]]
 
 
-class Contents:
+class FileCache:
     """Small files whose bytes are kept: one that stat(2) finds unchanged needs not be opened and read again."""
 
     __slots__ = ("_bytes", "_files")
 
     def __init__(self) -> None:
-        self._files: dict[str, Content] = {}
+        self._files: dict[str, CachedFile] = {}
         self._bytes = 0
 
-    def get(self, path: str, info: os.stat_result) -> Content | None:
+    def get(self, path: str, info: os.stat_result) -> CachedFile | None:
         """What is known of *path*, which *info* tells of."""
         found = self._files.get(path)
         if found is not None and found.stamp == (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns, info.st_dev):
@@ -268,18 +268,18 @@ class Contents:
 
     def put(self, path: str, info: os.stat_result, data: bytes, now: float) -> None:
         """Keep what was read, unless it is large, or so young that it may change again unseen."""
-        if len(data) > LARGEST_CONTENT or now * 1e9 - info.st_mtime_ns < SETTLED:
+        if len(data) > MAX_CACHED_FILE or now * 1e9 - info.st_mtime_ns < RACY_WINDOW:
             return
         self._bytes += len(data) + CONTENT_COST
-        if self._bytes > ALL_CONTENTS:
+        if self._bytes > MAX_FILE_CACHE:
             self._files.clear()
             self._bytes = len(data) + CONTENT_COST
-        self._files[path] = Content(stamp_of(info), info.st_mtime_ns // 1000, data, {})
+        self._files[path] = CachedFile(content_signature(info), info.st_mtime_ns // 1000, data, {})
 
 
-def is_folder(info: os.stat_result | None) -> bool:
+def is_directory(info: os.stat_result | None) -> bool:
     """Whether *info* is a directory's."""
-    return info is not None and info.st_mode & KIND == _FOLDER
+    return info is not None and info.st_mode & KIND == _DIRECTORY
 
 
 def is_file(info: os.stat_result | None) -> bool:
@@ -292,19 +292,19 @@ def is_link(info: os.stat_result | None) -> bool:
     return info is not None and info.st_mode & KIND == _LINK
 
 
-def still_holds(notes: tuple[Note, ...], turn: int) -> bool:
+def unchanged(notes: tuple[FileDependency, ...], tick: int) -> bool:
     """Whether every noted question still has its answer; each is asked once in every *turn* of a server's loop (-1: always)."""
     for note in notes:
-        if note.turn == turn and turn >= 0:
+        if note.tick == tick and tick >= 0:
             continue
         known = note.known
         try:
             info = os.stat(note.path) if note.follow else os.lstat(note.path)
         except OSError as problem:
-            if failure(problem.errno or EINVAL) != known:
+            if error_signature(problem.errno or EINVAL) != known:
                 return False
         except ValueError:
-            if failure(EINVAL) != known:
+            if error_signature(EINVAL) != known:
                 return False
         else:
             if known is None:
@@ -314,5 +314,5 @@ def still_holds(notes: tuple[Note, ...], turn: int) -> bool:
                     return False
             elif (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode, info.st_ctime_ns, info.st_dev) != known:
                 return False
-        note.turn = turn
+        note.tick = tick
     return True

@@ -8,19 +8,19 @@ from typing import Final
 
 from whimbrel.http.fields import has_token
 from whimbrel.http.headers import Pair
-from whimbrel.http.response import bad_header
-from whimbrel.http.status import DROPPING, status_line
+from whimbrel.http.response import invalid_field
+from whimbrel.http.status import CLOSING_STATUSES, status_line
 from whimbrel.numbers import BLANKS, lower, split, strip
-from whimbrel.octets import raw
-from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart
+from whimbrel.octets import to_bytes
+from whimbrel.request.answer import Response, Framing
+from whimbrel.request.body import FileSegment
 from whimbrel.request.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.request.die import die
 from whimbrel.request.record import Request
-from whimbrel.request.redirect import filtered
+from whimbrel.request.redirect import run_output_filters
 
 HEADER_ONLY = frozenset((204, 304))
-SAID: Final = frozenset(("range", "request-range", "connection"))  # fields of a request that decide about the form of its answer
+FRAMING_FIELDS: Final = frozenset(("range", "request-range", "connection"))  # fields of a request that decide about the form of its answer
 RANGES: Final = frozenset(("range", "request-range"))
 MOST_GOOD: Final = 2048  # fields of answers that are known to be in order; none longer than so many characters
 LONGEST_GOOD: Final = 256
@@ -33,13 +33,13 @@ SENT_WITH_304 = frozenset((
 ))
 
 
-async def finish(r: Request) -> Answer:
+async def finalize(r: Request) -> Response:
     """The answer to send for a request whose handler, or whose error, is done."""
-    plain = r.headers_in.none_of(SAID)
+    plain = r.headers_in.has_none(FRAMING_FIELDS)
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
     if r.output_filters or r.stream is not None:
-        await filtered(r)
+        await run_output_filters(r)
     if _has_bad_field(r):
         return await _refused(r)
     if ranged and r.status == 200 and r.stream is None and not r.chunked:
@@ -48,17 +48,17 @@ async def finish(r: Request) -> Answer:
             drop_body(r)
             r.err_headers_out = always  # the filters run again, for the page
             await die(r, status)
-            r = last_of(r)
-            await filtered(r)
-            return answer_of(r, measured=False)
+            r = final_request(r)
+            await run_output_filters(r)
+            return build_response(r, measured=False)
     failure = r.body_in.failure
-    refused = failure is not None and failure.endless and r.body_in.noticed
-    return answer_of(r, measured=not refused, refused=refused, plain=plain)
+    refused = failure is not None and failure.endless and r.body_in.failure_reported
+    return build_response(r, measured=not refused, refused=refused, plain=plain)
 
 
 def _has_bad_field(r: Request) -> bool:
     """Whether a field must not be sent; it is logged."""
-    good = r.engine.good_fields
+    good = r.engine.validated_fields
     for entries in (r.headers_out.entries(), r.err_headers_out.entries()):
         if entries:
             for pair in entries.values():
@@ -69,8 +69,8 @@ def _has_bad_field(r: Request) -> bool:
 
 def is_good(r: Request, pair: Pair) -> bool:
     """Whether a field is in order, so short that this is remembered, and judged strictly."""
-    good = r.engine.good_fields
-    if not r.plan.server_core.strict_http or len(pair[1]) > LONGEST_GOOD or bad_header((pair,), strict=True) is not None:
+    good = r.engine.validated_fields
+    if not r.plan.server_core.strict_http or len(pair[1]) > LONGEST_GOOD or invalid_field((pair,), strict=True) is not None:
         return False
     if len(good) >= MOST_GOOD:
         good.clear()
@@ -81,23 +81,23 @@ def is_good(r: Request, pair: Pair) -> bool:
 def _is_bad(r: Request, pair: Pair) -> bool:
     if is_good(r, pair):
         return False
-    bad = bad_header((pair,), strict=r.plan.server_core.strict_http)
+    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http)
     if bad is not None:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
 
 
-async def _refused(r: Request) -> Answer:
+async def _refused(r: Request) -> Response:
     """The error page in place of an answer with a field that must not be sent; nothing where the page has one too."""
     _emptied(r)
     await die(r, 500)
-    r = last_of(r)
-    await filtered(r)
+    r = final_request(r)
+    await run_output_filters(r)
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
-        return answer_of(r, bare=True)
-    return answer_of(r, measured=False)
+        return build_response(r, bare=True)
+    return build_response(r, measured=False)
 
 
 def _emptied(r: Request) -> None:
@@ -106,20 +106,20 @@ def _emptied(r: Request) -> None:
     r.err_headers_out.clear()
 
 
-def last_of(r: Request) -> Request:
+def final_request(r: Request) -> Request:
     """The request whose answer is sent: *r* itself, or what it was redirected to."""
-    while r.next is not None and not r.answers:
+    while r.next is not None and not r.is_committed:
         r = r.next
     return r
 
 
-def answer_of(r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False) -> Answer:
+def build_response(r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False) -> Response:
     """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416, nor after a bad body.
 
     *bare*: the connection ends without a word about it; *refused*: since the request's body was; *plain*: the request says nothing of `SAID`.
     """
     if r.assbackwards:
-        return Answer(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
+        return Response(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
     if measured:
         _content_length(r, bodiless)
@@ -141,13 +141,13 @@ def answer_of(r: Request, *, measured: bool = True, bare: bool = False, refused:
     if r.header_only or bodiless:
         drop_body(r)
     before, after = _head(r)
-    return Answer(r, before, after, r.body, r.stream, close=close, framing=framing)
+    return Response(r, before, after, r.body, r.stream, close=close, framing=framing)
 
 
 def drop_body(r: Request) -> None:
     """Forget the body; files in it are closed."""
     for part in r.body:
-        if isinstance(part, FilePart):
+        if isinstance(part, FileSegment):
             os.close(part.handle)
     r.body = []
     r.drop_stream()
@@ -158,7 +158,7 @@ def _content_length(r: Request, bodiless: bool) -> None:
         return
     length = 0
     for part in r.body:
-        length += part.length if isinstance(part, FilePart) else len(part)
+        length += part.length if isinstance(part, FileSegment) else len(part)
     if not (r.header_only and length == 0):
         known, text = r.headers_out.entries().get("content-length"), str(length)
         if known is None or known[1] != text:
@@ -171,21 +171,21 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     *refused*: the request's body was, so that the connection ends; *plain*: the request has no Connection field.
     """
     server, out = r.plan.server_core, r.headers_out
-    asked = "" if plain else r.headers_in.get("Connection", "") or ""
-    asked_to_close = bool(asked) and has_token(asked, "close")
+    requested = "" if plain else r.headers_in.get("Connection", "") or ""
+    close_requested = bool(requested) and has_token(requested, "close")
     entries = out.entries()
     wimpy = "connection" in entries and has_token(out.get("Connection"), "close")
     framing = Framing.LENGTH
     defined = r.header_only or bodiless or "content-length" in entries
-    ends = refused or (r.close and _announced(r)) or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
-    unchunked = asked_to_close and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
+    ends = refused or (r.close and _announces_protocols(r)) or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
+    unchunked = close_requested and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served
-    asks = bool(asked) and has_token(asked, "keep-alive")
+    asks = bool(requested) and has_token(requested, "keep-alive")
     stays = (
         defined and not ends and not (r.expecting_100 and _waits(r)) and server.keep_alive and server.keep_alive_timeout > 0
-        and (server.max_keep_alive == 0 or left > 0) and r.status not in DROPPING and not wimpy and not asked_to_close and not r.connection.ending
+        and (server.max_keep_alive == 0 or left > 0) and r.status not in CLOSING_STATUSES and not wimpy and not close_requested and not r.connection.is_draining
         and ("nokeepalive" not in r.env or "Via" in r.headers_in) and (asks or r.proto >= (1, 1))
     )
     chunked = framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env
@@ -208,12 +208,12 @@ def keep_alive(r: Request, bodiless: bool, *, refused: bool = False, plain: bool
     return not stays or r.close, framing
 
 
-def _announced(r: Request) -> bool:
+def _announces_protocols(r: Request) -> bool:
     """Whether the client is told that the connection ends: not where its head was refused with a status after which httpd would go on."""
     while r.prev is not None:
         r = r.prev
     error = r.head.error if r.head is not None else None
-    return error is None or error.status in DROPPING
+    return error is None or error.status in CLOSING_STATUSES
 
 
 def _waits(r: Request) -> bool:
@@ -237,7 +237,7 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         for name in ("Transfer-Encoding", "Content-Length", "Content-Type", "Content-Encoding", "Content-Language"):
             if name != "Content-Type" or r.content_type is not None:
                 out.unset(name)
-        if r.status == 204 and r.plan.dialect.reasons_22 and (kind := content_type(r)):
+        if r.status == 204 and r.plan.dialect.wire_22 and (kind := content_type(r)):
             out.set("Content-Type", kind)
         return
     kind = content_type(r)
@@ -249,7 +249,7 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         out.set("Content-Language", ",".join(r.content_languages))
     if r.no_cache and "Expires" not in out:
         out.set("Expires", r.engine.http_date(r.time))
-        r.outside()
+        r.set_uncacheable()
     if r.header_only and out.get("Content-Length") == "0":
         out.unset("Content-Length")
 
@@ -273,15 +273,15 @@ def content_type(r: Request) -> str | None:
 
 def _head(r: Request) -> tuple[bytes, bytes]:
     """The head before and after the value of Date."""
-    version22, status = r.plan.dialect.reasons_22, r.status
+    version22, status = r.plan.dialect.wire_22, r.status
     old = r.proto == HTTP_1_0 and "force-response-1.0" in r.env
     own = r.status_line
-    first = r.engine.first_lines.get((status, old)) if own is None else None
+    first = r.engine.status_lines.get((status, old)) if own is None else None
     if first is None:
         line = own if own and own.startswith(str(status)) else status_line(status, version22=version22)
-        first = raw(f"{'HTTP/1.0' if old else 'HTTP/1.1'} {line}\r\nDate: ")
+        first = to_bytes(f"{'HTTP/1.0' if old else 'HTTP/1.1'} {line}\r\nDate: ")
         if own is None:
-            r.engine.first_lines[status, old] = first
+            r.engine.status_lines[status, old] = first
     out = r.headers_out
     entries = out.entries()
     if "date" in entries:

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from whimbrel.http.error_page import alike
+from whimbrel.http.error_page import is_request_independent
 from whimbrel.http.headers import Headers
-from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, Part
-from whimbrel.request.die import die_at_once
-from whimbrel.request.finish import HEADER_ONLY, HTTP_1_1, RANGES, SAID, answer_of, is_good
-from whimbrel.request.kept import slot_of
+from whimbrel.request.answer import Response, Framing
+from whimbrel.request.body import FileSegment, Part
+from whimbrel.request.die import die_sync
+from whimbrel.request.finish import HEADER_ONLY, HTTP_1_1, RANGES, FRAMING_FIELDS, build_response, is_good
+from whimbrel.request.kept import keepalive_slot
 from whimbrel.request.record import Request
 
 # heads of answers that are kept, none of more than LARGEST_FORM bytes with its error page
 MOST_FORMS: Final = 512
 LARGEST_FORM: Final = 4096
 # Variables that decide about the form of an answer.
-DECIDING: Final = frozenset(("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset"))
-TELLING: Final = frozenset((405, 501))  # whose head names methods
+FRAMING_ENV: Final = frozenset(("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset"))
+STATUSES_WITH_ALLOW: Final = frozenset((405, 501))  # whose head names methods
 
 
-class Form(NamedTuple):
+class HeadTemplate(NamedTuple):
     """The head of an answer around the value of Date, and its *fields*, which nobody changes once they are made.
 
     *slot*: *after* in two pieces around the Keep-Alive count, and where that begins; None where there is no count.  *body* is that of an error page.
@@ -38,29 +38,29 @@ class Form(NamedTuple):
     body: bytes
 
 
-def finish_at_once(r: Request) -> Answer | None:
+def finalize_sync(r: Request) -> Response | None:
     """`finish` where request and answer are of the common form, and nothing has to be waited for; None, and nothing done, where not."""
     asks = _asks(r)
     if asks is None or r.output_filters or r.err_headers_out.entries() or r.content_encodings or r.content_languages or not _common(r):
         return None
     length, engine = 0, r.engine
     for part in r.body:
-        length += part.length if isinstance(part, FilePart) else len(part)
+        length += part.length if isinstance(part, FileSegment) else len(part)
     pairs = r.headers_out.entries().values()
     key = (r.plan, r.status, r.content_type, length, asks, *pairs)
-    form = engine.forms.get(key)
+    form = engine.head_templates.get(key)
     if form is not None:
         return _of(r, form, r.body)
-    good = engine.good_fields
+    good = engine.validated_fields
     for pair in pairs:
         if pair not in good and not is_good(r, pair):
             return None
-    answer = answer_of(r, plain=not asks)
+    answer = build_response(r, plain=not asks)
     _keep(r, key, answer)
     return answer
 
 
-def refused_at_once(r: Request, status: int) -> Answer | None:
+def refuse_sync(r: Request, status: int) -> Response | None:
     """`die_at_once` for a page that says nothing of the request, and `finish_at_once`; None, and nothing done, where it is another page."""
     if r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes:
         return None
@@ -69,17 +69,17 @@ def refused_at_once(r: Request, status: int) -> Answer | None:
         return None
     plan, engine = r.plan, r.engine
     key = (plan, status, asks, engine.signature(r) if plan.core.server_signature else "")
-    form = engine.forms.get(key)
+    form = engine.head_templates.get(key)
     if form is None:
-        if not _is_alike(r, status) or not die_at_once(r, status):
+        if not _is_alike(r, status) or not die_sync(r, status):
             return None
-        answer = finish_at_once(r)
+        answer = finalize_sync(r)
         if answer is not None and not r.chunked:
             page = r.body[0] if len(r.body) == 1 else b""
             if isinstance(page, bytes):
                 _keep(r, key, answer, page)
         return answer
-    r.status, r.answers, r.content_type = status, True, "text/html; charset=iso-8859-1"
+    r.status, r.is_committed, r.content_type = status, True, "text/html; charset=iso-8859-1"
     if r.output_filters:
         r.output_filters.clear()
     if r.content_languages or r.content_encodings:
@@ -92,19 +92,19 @@ def refused_at_once(r: Request, status: int) -> Answer | None:
 def _is_alike(r: Request, status: int) -> bool:
     """Whether the page for *status* says nothing of the request, and no module has a say in it."""
     plan = r.plan
-    return (400 <= status < 600 and status not in TELLING and alike(status, version22=plan.dialect.reasons_22) and not plan.core.error_documents
-            and plan.insert_error_filter.answer is not None)
+    return (400 <= status < 600 and status not in STATUSES_WITH_ALLOW and is_request_independent(status, version22=plan.dialect.wire_22) and not plan.core.error_documents
+            and plan.insert_error_filter.constant is not None)
 
 
 def _asks(r: Request) -> bool | None:
     """Whether the client asks for the connection to be kept; None where it says something else of what decides about the form of its answer."""
     fields = r.headers_in
-    if fields.none_of(SAID):
+    if fields.has_none(FRAMING_FIELDS):
         return False
     entries = fields.entries()
     if "connection" not in entries or not RANGES.isdisjoint(entries):
         return None
-    return True if entries["connection"][1].lower() == "keep-alive" and fields.unique else None
+    return True if entries["connection"][1].lower() == "keep-alive" and fields.is_unique else None
 
 
 def _common(r: Request) -> bool:
@@ -112,28 +112,28 @@ def _common(r: Request) -> bool:
     connection, env = r.connection, r.env
     return (
         r.proto >= HTTP_1_1 and r.stream is None
-        and not (r.header_only or r.chunked or r.close or r.expecting_100 or r.no_cache or r.assbackwards or connection.ending or r.files.moving)
+        and not (r.header_only or r.chunked or r.close or r.expecting_100 or r.no_cache or r.assbackwards or connection.is_draining or r.deps.clock_fields)
         and r.status_line is None and r.body_in.failure is None
-        and (not env or (DECIDING.isdisjoint(env) if env.__class__ is dict else not any(name in env for name in DECIDING)))
+        and (not env or (FRAMING_ENV.isdisjoint(env) if env.__class__ is dict else not any(name in env for name in FRAMING_ENV)))
         and not 0 < r.plan.server_core.max_keep_alive <= connection.served and (r.status not in HEADER_ONLY or not r.body)
     )
 
 
-def _keep(r: Request, key: tuple[Any, ...], answer: Answer, page: bytes = b"") -> None:
+def _keep(r: Request, key: tuple[Any, ...], answer: Response, page: bytes = b"") -> None:
     """Let other answers have the head of this one, and the error *page*."""
     if answer.framing is not Framing.LENGTH or answer.close:
         return
-    slot, forms = slot_of(r, answer.after), r.engine.forms
+    slot, forms = keepalive_slot(r, answer.head_suffix), r.engine.head_templates
     if slot is None and r.keepalive_max:
         return
-    if len(answer.after) + len(page) > LARGEST_FORM:
+    if len(answer.head_suffix) + len(page) > LARGEST_FORM:
         return
     if len(forms) >= MOST_FORMS:
         forms.clear()
-    forms[key] = Form(answer.before, answer.after, r.headers_out.copy(), slot, page)
+    forms[key] = HeadTemplate(answer.head_prefix, answer.head_suffix, r.headers_out.copy(), slot, page)
 
 
-def _of(r: Request, form: Form, body: list[Part]) -> Answer:
+def _of(r: Request, form: HeadTemplate, body: list[Part]) -> Response:
     """An answer with the head of others."""
     before, after, fields, slot, _page = form
     if slot is not None:
@@ -142,4 +142,4 @@ def _of(r: Request, form: Form, body: list[Part]) -> Answer:
         after, fields = b"%b%d%b" % (first, left, second), fields.copy()
         fields.set("Keep-Alive", f"timeout={int(r.plan.server_core.keep_alive_timeout)}, max={left}")
     r.headers_out = fields
-    return Answer(r, before, after, body, None, close=False)
+    return Response(r, before, after, body, None, close=False)

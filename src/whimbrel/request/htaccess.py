@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.htaccess import HtaccessCache, Override, override_of
 from whimbrel.config.model import Layer
-from whimbrel.request.files import FileView, Stamp, is_settled_file, stamp_of
+from whimbrel.request.files import Dependencies, ContentSignature, is_settled_file, content_signature
 from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
-    from whimbrel.request.plan import Plan, World
+    from whimbrel.request.plan import Plan, PlanCache
     from whimbrel.request.record import Request
 
-Look = tuple[str, Stamp | None]  # a file that was looked for, and how it was found
+Probe = tuple[str, ContentSignature | None]  # a file that was looked for, and how it was found
 _ABSENT: Final = (ENOENT, ENOTDIR)
 _NEVER: Final = (-1, -1, -1, -1, -1)  # the stamp of a file that has to be read again each time
 
 
-def look_again(files: FileView, looks: tuple[Look, ...]) -> bool:
+def probes_unchanged(files: Dependencies, probes: tuple[Probe, ...]) -> bool:
     """Whether the files are as they were found before."""
-    for path, stamp in looks:
+    for path, stamp in probes:
         info = files.stat(path)
         if info is None:
             if stamp is not None or files.errno not in _ABSENT:
@@ -32,7 +32,7 @@ def look_again(files: FileView, looks: tuple[Look, ...]) -> bool:
     return True
 
 
-class Rules(NamedTuple):
+class HtaccessPolicy(NamedTuple):
     """What one plan says about such files: which lines are admitted, and the names to look for, () where none is read.
 
     *steady* says that what a folder has depends on that folder alone: no name is that of one file for all.
@@ -40,56 +40,56 @@ class Rules(NamedTuple):
 
     override: Override
     names: tuple[str, ...]
-    steady: bool
+    is_per_directory: bool
 
 
-class Htaccess:
+class HtaccessResolver:
     """The .htaccess files of one engine.  A file that changed makes all plans stale, since they may hold its layer."""
 
     __slots__ = ("_cache", "_configuration", "_known", "_layers", "_world")
 
-    def __init__(self, configuration: Configuration, world: World) -> None:
+    def __init__(self, configuration: Configuration, world: PlanCache) -> None:
         self._configuration, self._world = configuration, world
         self._cache = HtaccessCache(configuration)
         self._layers: dict[tuple[str, object], Layer | None] = {}
-        self._known: dict[str, tuple[Stamp, Override, Layer]] = {}  # the last reading of a file that had nothing to complain of
+        self._known: dict[str, tuple[ContentSignature, Override, Layer]] = {}  # the last reading of a file that had nothing to complain of
 
-    def rules(self, plan: Plan) -> Rules:
+    def policy(self, plan: Plan) -> HtaccessPolicy:
         """What *plan* says about them."""
-        found: Rules | None = plan.notes.get(Rules)
+        found: HtaccessPolicy | None = plan.notes.get(HtaccessPolicy)
         if found is None:
             override = override_of(self._configuration, plan.core)
             names = () if override.nothing else tuple(plan.server_core.access_names)
-            found = plan.notes[Rules] = Rules(override, names, not any(name.startswith("/") for name in names))
+            found = plan.notes[HtaccessPolicy] = HtaccessPolicy(override, names, not any(name.startswith("/") for name in names))
         return found
 
-    def layer(self, r: Request, folder: str, rules: Rules, looks: list[Look]) -> Layer | None:
+    def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
         """The settings of the first of AccessFileName that *folder* (with its slash) has; raises HtaccessError for one that ends the request.
 
         *looks* is told of every file that was looked for.
         """
         for name in rules.names:
-            path = name if name.startswith("/") else folder + name
-            info = r.files.stat(path)
-            if info is None and r.files.errno in _ABSENT:
-                looks.append((path, None))
+            path = name if name.startswith("/") else directory + name
+            info = r.deps.stat(path)
+            if info is None and r.deps.errno in _ABSENT:
+                probes.append((path, None))
                 continue
-            stamp = _NEVER if info is None else stamp_of(info)
+            stamp = _NEVER if info is None else content_signature(info)
             known = self._known.get(path)
             if known is not None and known[0] == stamp and known[1] is rules.override:
-                looks.append((path, stamp))
+                probes.append((path, stamp))
                 return known[2]
             if info is not None and not is_settled_file(info):
                 stamp = _NEVER
-            layer = self._read(r, path, rules.override, stamp, looks)
+            layer = self._read(r, path, rules.override, stamp, probes)
             if layer is not None:
                 return layer
         return None
 
-    def _read(self, r: Request, path: str, override: Override, stamp: Stamp, looks: list[Look]) -> Layer | None:
+    def _read(self, r: Request, path: str, override: Override, stamp: ContentSignature, probes: list[Probe]) -> Layer | None:
         parsed = self._cache.get(path, override, r.server)
         if parsed.messages:
-            r.outside()  # each answer comes with the lines
+            r.set_uncacheable()  # each answer comes with the lines
         for message in parsed.messages if _first_time(r, path, override) else ():
             r.engine.error_log.about_server(r.server, LogLine(message.level, message.text, message.code, message.module))
         if parsed.error is not None:
@@ -99,9 +99,9 @@ class Htaccess:
             self._note(path, override, layer)
         if layer is not None and not parsed.messages and stamp != _NEVER:
             self._known[path] = (stamp, override, layer)
-            looks.append((path, stamp))
+            probes.append((path, stamp))
         else:
-            looks.append((path, _NEVER))
+            probes.append((path, _NEVER))
         return layer
 
     def _note(self, path: str, override: object, layer: Layer) -> None:
@@ -110,7 +110,7 @@ class Htaccess:
         if known is not layer:
             self._layers[key] = layer
             if known is not None:
-                self._world.forget()
+                self._world.invalidate()
 
 
 def _first_time(r: Request, path: str, override: Override) -> bool:

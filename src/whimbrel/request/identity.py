@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel import __version__
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.http.url import construct_url as join_url
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ LONGEST_ORIGIN: Final = 300
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def product(r: Request) -> str:
+def server_tokens(r: Request) -> str:
     """The product as ServerTokens wants it told; ServerTokens is the main server's."""
-    return _TOKENS.get(r.engine.main.conf(CoreServer).server_tokens.lower(), FULL)
+    return _TOKENS.get(r.engine.main.config(CoreServerConfig).server_tokens.lower(), FULL)
 
 
 def server_name(r: Request) -> str:
     """The host name for URLs that point back here (ap_get_server_name)."""
-    core = r.conf(CoreFolder)
+    core = r.conf(CoreDirConfig)
     if core.use_canonical_name == 0 and r.hostname:
         return r.hostname
     if core.use_canonical_name == 2:
@@ -58,7 +58,7 @@ def scheme(r: Request) -> str:
 
 def server_port(r: Request) -> int:
     """The port for URLs that point back here (ap_get_server_port)."""
-    core = r.conf(CoreFolder)
+    core = r.conf(CoreDirConfig)
     default = DEFAULT_PORTS.get(scheme(r), 80)
     physical = r.connection.local_port if core.use_canonical_port else 0
     if core.use_canonical_name != 1:
@@ -85,9 +85,9 @@ def construct_url(r: Request, uri: str) -> str:
 
 def signature(r: Request) -> str:
     """The last lines of a generated page (ap_psignature); "" under ServerSignature Off."""
-    mode = r.conf(CoreFolder).server_signature
+    mode = r.conf(CoreDirConfig).server_signature
     if not mode:
         return ""
     from whimbrel.http.error_page import signature as signature_html  # a check of a configuration needs no pages
 
-    return signature_html("EMail" if mode == 2 else "On", product(r), server_name(r), server_port(r), r.server.admin)
+    return signature_html("EMail" if mode == 2 else "On", server_tokens(r), server_name(r), server_port(r), r.server.admin)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.request.files import FileView
-from whimbrel.request.variables import Variables
+from whimbrel.request.files import Dependencies
+from whimbrel.request.variables import LazyEnv
 
 if TYPE_CHECKING:
     from whimbrel.http.head import Head
-    from whimbrel.request.kept import Kept
+    from whimbrel.request.kept import CachedResponse
     from whimbrel.request.raw_head import RawHead
     from whimbrel.request.record import Connection
 
 
-class KeptView:
+class CachedRequestView:
     """What the dynamic items of an access-log line may ask of a kept answer's request.
 
     *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
@@ -22,15 +22,15 @@ class KeptView:
 
     __slots__ = ("_env", "any_query", "bytes_sent", "connection", "head", "head_bytes", "headers_in", "log_id", "prev", "request", "time")
 
-    def __init__(self, kept: Kept, connection: Connection, time: float, head: RawHead | None) -> None:
-        self.request, self.connection, self.time = kept.request, connection, time
-        self.head: Head | RawHead = kept.head if head is None else head
-        self.headers_in = self.head.headers if kept.changed is None else kept.changed
-        self.bytes_sent, self.head_bytes = kept.size, kept.head_size
-        if kept.slot is not None:
-            self.head_bytes += len(str(kept.count(connection))) - kept.digits
-        self.prev, self.any_query = None, kept.any_query
-        self._env: Variables | None = None
+    def __init__(self, cached: CachedResponse, connection: Connection, time: float, head: RawHead | None) -> None:
+        self.request, self.connection, self.time = cached.request, connection, time
+        self.head: Head | RawHead = cached.head if head is None else head
+        self.headers_in = self.head.headers if cached.changed is None else cached.changed
+        self.bytes_sent, self.head_bytes = cached.size, cached.head_size
+        if cached.keepalive_slot is not None:
+            self.head_bytes += len(str(cached.count(connection))) - cached.digits
+        self.prev, self.any_query = None, cached.any_query
+        self._env: LazyEnv | None = None
         self.log_id = ""
 
     def __getattr__(self, name: str) -> Any:
@@ -40,21 +40,21 @@ class KeptView:
     def env(self) -> dict[str, str]:
         """See Request; what no other request may have is made anew, once for this one."""
         env = self.request.env
-        if not isinstance(env, Variables):
+        if not isinstance(env, LazyEnv):
             return env
         if self._env is None:
-            self._env = env.again(FileView(), int(self.time))
+            self._env = env.for_request(Dependencies(), int(self.time))
         return self._env
 
     @property
     def the_request(self) -> str | None:
         """See Request."""
-        return self.head.line if self.any_query else self.request.unasked_line
+        return self.head.line if self.any_query else self.request.untracked_line
 
     @property
     def args(self) -> str | None:
         """See Request."""
         if not self.any_query:
-            return self.request.unasked_args
+            return self.request.untracked_args
         _path, mark, query = (self.head.line or "").partition("?")
         return query.rpartition(" ")[0] if mark else None

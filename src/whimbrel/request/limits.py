@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
-from whimbrel.http.head import HeadLimits, HeadRules
+from whimbrel.config.core import CoreServerConfig
+from whimbrel.http.head import HeadLimits, ParserOptions
 
 
-def head_limits(server: CoreServer) -> HeadLimits:
+def head_limits(server: CoreServerConfig) -> HeadLimits:
     """LimitRequestLine, LimitRequestFieldSize, LimitRequestFields."""
     return HeadLimits(line=server.limit_line, field_size=server.limit_field_size, fields=server.limit_fields)
 
 
-def head_rules(server: CoreServer, configuration: Configuration) -> HeadRules:
+def head_rules(server: CoreServerConfig, configuration: Configuration) -> ParserOptions:
     """HttpProtocolOptions, RegisterHttpMethod, and the dialect's own reading."""
-    return HeadRules(
+    return ParserOptions(
         strict=server.strict_http, allow09=server.allow_http09, registered_methods=server.registered_methods,
-        version22=configuration.dialect.reasons_22, methods=frozenset(configuration.methods.known()) | {"HEAD"},
+        version22=configuration.dialect.wire_22, methods=frozenset(configuration.methods.known()) | {"HEAD"},
     )

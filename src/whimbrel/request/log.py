@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from whimbrel.http.dates import error_log_time
 from whimbrel.http.url import escape_errorlog_item
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 LEVELS: Final = {name: number for number, name in enumerate((
     "emerg", "alert", "crit", "error", "warn", "notice", "info", "debug",
@@ -33,7 +33,7 @@ class LogLine(NamedTuple):
     source: str = ""
 
 
-class Facts(NamedTuple):
+class LogContext(NamedTuple):
     """What else a line shows: seconds since the epoch, numbers of process and thread, the client ("" for none), the Referer field."""
 
     now: float
@@ -52,7 +52,7 @@ def enabled(levels: dict[str, int], module: str, level: str) -> bool:
     return LEVELS[level] <= limit
 
 
-def error_line(line: LogLine, facts: Facts, *, new: bool) -> bytes:
+def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
     """One line for the error log; *new*: in the form of 2.4."""
     cause = f"{line.cause}: " if line.cause else ""
     if new:
@@ -66,4 +66,4 @@ def error_line(line: LogLine, facts: Facts, *, new: bool) -> bytes:
         head = f"{error_log_time(facts.now, microseconds=False)} [{line.level}] {client}{cause}"
     tail = f", referer: {escape_errorlog_item(facts.referer)}" if facts.referer else ""
     text = f"{head}{escape_errorlog_item(line.text)}{tail}"
-    return raw((text if new else text[:_LONGEST_22]) + "\n")
+    return to_bytes((text if new else text[:_LONGEST_22]) + "\n")

@@ -6,22 +6,22 @@ from whimbrel.config.model import Layer, Section
 from whimbrel.numbers import upper
 from whimbrel.regex import Regex
 from whimbrel.request.record import Request
-from whimbrel.wildcards import wildcards
+from whimbrel.wildcards import compile_fnmatch
 
 
 def location_matches(r: Request, section: Section, uri: str) -> bool:
     """Whether a <Location> is about the request; *uri* is its path without doubled slashes."""
     if section.regex is not None:
-        return matched(r, section.regex, r.uri)
+        return regex_matches(r, section.regex, r.uri)
     pattern = section.pattern
     if section.fnmatch:
-        return wildcards(pattern, by_segment=True).search(uri) is not None
+        return compile_fnmatch(pattern, by_segment=True).search(uri) is not None
     if not uri.startswith(pattern):
         return False
     return pattern.endswith("/") or len(uri) == len(pattern) or uri[len(pattern)] == "/"
 
 
-def matched(r: Request, regex: Regex, subject: str) -> bool:
+def regex_matches(r: Request, regex: Regex, subject: str) -> bool:
     """Whether *regex* matches; its named groups become MATCH_ variables of the request (2.4)."""
     found = regex.search(subject)
     if found is None:
@@ -39,13 +39,13 @@ def regex_directories(r: Request, found: Layer | None) -> Layer | None:
     """*found* with the sections whose expression matches the whole path."""
     path = r.filename or ""
     for section in r.engine.regex_directories(r.server):
-        if section.regex is not None and matched(r, section.regex, path):
-            found = r.engine.world.joined(found, section.layer)
+        if section.regex is not None and regex_matches(r, section.regex, path):
+            found = r.engine.plans.merge_layers(found, section.layer)
     return found
 
 
-def folder_matches(section: Section, folder: str) -> bool:
+def directory_matches(section: Section, directory: str) -> bool:
     """Whether a <Directory> without regular expression is about *folder*, which ends in a slash."""
     if section.fnmatch:
-        return wildcards(section.pattern, by_segment=True).search(folder) is not None
-    return section.pattern == folder
+        return compile_fnmatch(section.pattern, by_segment=True).search(directory) is not None
+    return section.pattern == directory

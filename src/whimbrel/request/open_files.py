@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from whimbrel.request.files import Mark, mark
+from whimbrel.request.files import StatSignature, stat_signature
 
 MOST_OPEN: Final = 64
 
 
-class OpenFiles:
+class FdCache:
     """At most *most* descriptors, the one that was used longest ago makes room; `sweep` closes those that nobody has used since the last sweep.
 
     A file that was removed takes its place on the disk as long as it is open: sweeps follow one another closely.
@@ -23,13 +23,13 @@ class OpenFiles:
 
     def __init__(self, most: int = MOST_OPEN) -> None:
         self._most = most
-        self._files: dict[bytes, tuple[Mark, int]] = {}
+        self._files: dict[bytes, tuple[StatSignature, int]] = {}
         self._used: set[bytes] = set()
 
     def __len__(self) -> int:
         return len(self._files)
 
-    def get(self, path: bytes, stamp: Mark) -> int:
+    def get(self, path: bytes, stamp: StatSignature) -> int:
         """A descriptor of the file at *path*, which was found to be what *stamp* says; -1 where it is something else by now, or can't be opened.
 
         It stays ours: good until the caller gives the loop its turn.
@@ -40,7 +40,7 @@ class OpenFiles:
                 self._used.add(path)
                 return known[1]
             self._close(path)
-        handle = open_as(path, stamp)
+        handle = open_if_unchanged(path, stamp)
         if handle >= 0:
             if len(self._files) >= self._most:
                 self._close(next((one for one in self._files if one not in self._used), next(iter(self._files))))
@@ -64,13 +64,13 @@ class OpenFiles:
         self._used.discard(path)
 
 
-def open_as(path: bytes, stamp: Mark) -> int:
+def open_if_unchanged(path: bytes, stamp: StatSignature) -> int:
     """A descriptor of the file at *path* if that is what *stamp* says, else -1."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return -1
-    if mark(os.fstat(handle)) != stamp:
+    if stat_signature(os.fstat(handle)) != stamp:
         os.close(handle)
         return -1
     return handle

@@ -10,22 +10,22 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.config.model import Layer, Section, Server
 from whimbrel.dialect import Dialect
 from whimbrel.numbers import strip
-from whimbrel.registry.module import Hook, Made, Module, Reads
-from whimbrel.registry.phases import DECLINED, OK, PHASES, Answer, HookFn, Phase, Run
-from whimbrel.registry.settings import filled, merge
+from whimbrel.registry.module import Hook, CompiledHook, Module, Reads
+from whimbrel.registry.phases import DECLINED, OK, PHASES, HookStatus, HookFn, Phase, RunMode
+from whimbrel.registry.settings import with_defaults, merge
 
 S = TypeVar("S")
 Hooks = tuple[tuple[HookFn, bool], ...]  # each with whether it may have to be waited for
 
-MOST_HANDLERS: Final = 64  # names of which the hooks are remembered: media types among them
+MAX_HANDLERS: Final = 64  # names of which the hooks are remembered: media types among them
 _BY_NAME: Final = {phase.name: phase for phase in PHASES}
 
 
-class Ready:
+class CompiledPhase:
     """The compiled hooks of one phase under one plan.
 
     *answer* is what the phase always answers, None where its hooks have to be asked.  *hooks* are all of them, *usual* those that may have a word
@@ -33,31 +33,31 @@ class Ready:
     *waits*: there are hooks that may have to be waited for.  *idle*: none has a word where there is no file (see `Made.needs_file`).
     """
 
-    __slots__ = ("_made", "_named", "_types", "answer", "client", "hooks", "idle", "passes", "pure", "usual", "waits")
+    __slots__ = ("_hooks", "_named", "_types", "constant", "client", "hooks", "needs_file", "continue_on", "is_cacheable", "get_hooks", "is_async")
 
-    def __init__(self, made: Iterable[Made], run: Run) -> None:
-        self._made = tuple(made)
+    def __init__(self, hooks: Iterable[CompiledHook], run: RunMode) -> None:
+        self._hooks = tuple(hooks)
         self._named: dict[str | None, Hooks] = {}
         self._types: dict[str | None, tuple[str, Hooks]] = {}
         reads = Reads.NOTHING
-        for one in self._made:
+        for one in self._hooks:
             reads |= one.reads
-        self.hooks = _callable(self._made)
-        self.usual = _callable(one for one in self._made if one.methods & 1)
-        self.waits = any(one.waits for one in self._made)
-        self.pure = not reads & (Reads.OUTSIDE | Reads.TIME)
+        self.hooks = _callable(self._hooks)
+        self.get_hooks = _callable(one for one in self._hooks if one.methods & 1)
+        self.is_async = any(one.is_async for one in self._hooks)
+        self.is_cacheable = not reads & (Reads.UNCACHEABLE | Reads.TIME)
         self.client = bool(reads & Reads.CLIENT)
-        self.idle = all(one.needs_file for one in self._made) and self.pure and not self.client
-        self.passes = None if run is Run.VOID else (DECLINED,) if run is Run.FIRST else (OK, DECLINED)
-        self.answer = self._always(DECLINED if run is Run.FIRST else OK) if self.pure and not self.client else None
+        self.needs_file = all(one.needs_file for one in self._hooks) and self.is_cacheable and not self.client
+        self.continue_on = None if run is RunMode.VOID else (DECLINED,) if run is RunMode.RUN_FIRST else (OK, DECLINED)
+        self.constant = self._always(DECLINED if run is RunMode.RUN_FIRST else OK) if self.is_cacheable and not self.client else None
 
-    def _always(self, otherwise: Answer) -> Answer | None:
+    def _always(self, otherwise: HookStatus) -> HookStatus | None:
         """What comes of hooks that answer all requests alike; *otherwise* where none of them ends the phase."""
-        for one in self._made:
-            if one.answer is None:
+        for one in self._hooks:
+            if one.constant is None:
                 return None
-            if self.passes is not None and one.answer not in self.passes:
-                return one.answer
+            if self.continue_on is not None and one.constant not in self.continue_on:
+                return one.constant
         return otherwise
 
     def for_type(self, kind: str | None) -> tuple[str, Hooks]:
@@ -65,7 +65,7 @@ class Ready:
         found = self._types.get(kind)
         if found is None:
             handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
-            if len(self._types) >= MOST_HANDLERS:
+            if len(self._types) >= MAX_HANDLERS:
                 self._types.clear()
             found = self._types[kind] = (handler, self.named(handler))
         return found
@@ -74,14 +74,14 @@ class Ready:
         """The hooks that may take a request for *handler*."""
         found = self._named.get(handler)
         if found is None:
-            if len(self._named) >= MOST_HANDLERS:
+            if len(self._named) >= MAX_HANDLERS:
                 self._named.clear()
-            found = self._named[handler] = _callable(one for one in self._made if one.handlers is None or handler in one.handlers)
+            found = self._named[handler] = _callable(one for one in self._hooks if one.handlers is None or handler in one.handlers)
         return found
 
 
-def _callable(made: Iterable[Made]) -> Hooks:
-    return tuple((one.fn, one.waits) for one in made)
+def _callable(hooks: Iterable[CompiledHook]) -> Hooks:
+    return tuple((one.fn, one.is_async) for one in hooks)
 
 
 def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
@@ -127,17 +127,17 @@ class Locations:
             self._everywhere = [sections[rank] for rank in everywhere]
             self._by_first = {first: [sections[rank] for rank in sorted(own + everywhere)] for first, own in ranks.items()}
 
-    def about(self, uri: str) -> Sequence[Section]:
+    def candidates(self, uri: str) -> Sequence[Section]:
         """Those that may be about *uri*, in their order; it has no doubled slashes."""
         if self._by_first is None or uri[:1] != "/":
             return self.sections
         return self._by_first.get(uri.split("/", 2)[1], self._everywhere)
 
 
-class World:
+class PlanCache:
     """What all plans of one configuration share."""
 
-    __slots__ = ("_joined", "_locations", "configuration", "dialect", "hooks", "placed", "roots")
+    __slots__ = ("_merged_layers", "_locations", "configuration", "dialect", "hooks", "by_host", "roots")
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -145,8 +145,8 @@ class World:
         modules = configuration.modules.modules
         self.hooks = {p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES}
         self.roots: dict[int, Plan] = {}
-        self.placed: dict[Any, Plan] = {}  # the roots of the servers that requests were for; see routing.py
-        self._joined: dict[tuple[Layer, Layer], Layer] = {}
+        self.by_host: dict[Any, Plan] = {}  # the roots of the servers that requests were for; see routing.py
+        self._merged_layers: dict[tuple[Layer, Layer], Layer] = {}
         self._locations: dict[int, Locations] = {}
 
     def locations(self, server: Server) -> Locations:
@@ -156,17 +156,17 @@ class World:
             found = self._locations[id(server.locations)] = Locations(server.locations)
         return found
 
-    def joined(self, base: Layer | None, over: Layer) -> Layer:
+    def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
         """*over* laid on *base* as one layer: httpd merges the sections of one walk among themselves before it lays them over the settings."""
         if base is None:
             return over
-        found = self._joined.get((base, over))
+        found = self._merged_layers.get((base, over))
         if found is None:
             records = dict(base.records)
             for kind, record in over.records.items():
                 below = records.get(kind)
                 records[kind] = record if below is None else merge(below, record)
-            found = self._joined[base, over] = Layer(over.kind, over.place, records)
+            found = self._merged_layers[base, over] = Layer(over.kind, over.place, records)
         return found
 
     def root(self, server: Server) -> Plan:
@@ -180,11 +180,11 @@ class World:
         """A plan of this world."""
         return Plan(self, server, layers, records)
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Drop every plan: a .htaccess file has changed."""
         self.roots.clear()
-        self.placed.clear()
-        self._joined.clear()
+        self.by_host.clear()
+        self._merged_layers.clear()
 
 
 class Plan:
@@ -198,77 +198,77 @@ class Plan:
     """
 
     __slots__ = (
-        "_filled", "_plus", "access_checker", "access_checker_ex", "admits", "auth_checker", "check_user_id", "core", "dialect", "fixups",
+        "_filled", "_with_layer", "access_checker", "access_checker_ex", "is_always_granted", "auth_checker", "check_user_id", "core", "dialect", "fixups",
         "handler", "header_parser", "insert_error_filter", "insert_filter", "layers", "levels", "locations", "log_transaction", "map_to_storage",
         "note_auth_failure", "notes", "post_read_request", "quick_handler", "records", "satisfies", "server_core", "server_rec", "translate_name",
         "type_checker", "walks", "world",
     )
     access: Any = None  # what runs the access phases in the place of process.check_access
-    post_read_request: Ready
-    quick_handler: Ready
-    translate_name: Ready
-    map_to_storage: Ready
-    header_parser: Ready
-    access_checker: Ready
-    access_checker_ex: Ready
-    check_user_id: Ready
-    auth_checker: Ready
-    type_checker: Ready
-    fixups: Ready
-    insert_filter: Ready
-    insert_error_filter: Ready
-    handler: Ready
-    log_transaction: Ready
-    note_auth_failure: Ready
-    core: CoreFolder
+    post_read_request: CompiledPhase
+    quick_handler: CompiledPhase
+    translate_name: CompiledPhase
+    map_to_storage: CompiledPhase
+    header_parser: CompiledPhase
+    access_checker: CompiledPhase
+    access_checker_ex: CompiledPhase
+    check_user_id: CompiledPhase
+    auth_checker: CompiledPhase
+    type_checker: CompiledPhase
+    fixups: CompiledPhase
+    insert_filter: CompiledPhase
+    insert_error_filter: CompiledPhase
+    handler: CompiledPhase
+    log_transaction: CompiledPhase
+    note_auth_failure: CompiledPhase
+    core: CoreDirConfig
     levels: dict[str, int]
     locations: Locations
-    server_core: CoreServer
+    server_core: CoreServerConfig
     satisfies: Callable[[Any], str] | None
-    admits: bool
+    is_always_granted: bool
 
-    def __init__(self, world: World, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> None:
+    def __init__(self, world: PlanCache, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> None:
         self.world, self.server_rec, self.layers, self.records = world, server, layers, records
         self.dialect: Dialect = world.dialect
         self.notes: dict[Any, Any] = {}  # what modules compile for themselves, by their own keys
         self.walks: dict[str, Any] = {}  # where walks that began with this plan ended, by folder (see walk.py)
         self._filled: dict[type[Any], Any] = {}
-        self._plus: dict[Layer, Plan] = {}
+        self._with_layer: dict[Layer, Plan] = {}
 
     def __getattr__(self, name: str) -> Any:
         phase = _BY_NAME.get(name)
         if phase is not None:
-            made: Any = Ready(self.made(phase), phase.run)
-        elif name in _LATER:
-            made = _LATER[name](self)
+            value: Any = CompiledPhase(self.make_hooks(phase), phase.run)
+        elif name in _LAZY:
+            value = _LAZY[name](self)
         else:
             raise AttributeError(name)
-        setattr(self, name, made)
-        return made
+        setattr(self, name, value)
+        return value
 
-    def plus(self, layer: Layer) -> Plan:
+    def with_layer(self, layer: Layer) -> Plan:
         """This plan with *layer* laid over it."""
-        found = self._plus.get(layer)
+        found = self._with_layer.get(layer)
         if found is None:
             records = dict(self.records)
             for kind, over in layer.records.items():
                 base = records.get(kind)
                 records[kind] = over if base is None else merge(base, over)
-            found = self._plus[layer] = self.world.plan(self.server_rec, (*self.layers, layer), records)
+            found = self._with_layer[layer] = self.world.plan(self.server_rec, (*self.layers, layer), records)
         return found
 
-    def folder(self, kind: type[S]) -> S:
+    def dir_config(self, kind: type[S]) -> S:
         """The merged per-directory record of *kind*, defaults filled in."""
         found = self._filled.get(kind)
         if found is None:
             base = self.records.get(kind)
-            found = self._filled[kind] = filled(kind() if base is None else base)
-        made: S = found
-        return made
+            found = self._filled[kind] = with_defaults(kind() if base is None else base)
+        config: S = found
+        return config
 
-    def server(self, kind: type[S]) -> S:
+    def server_config(self, kind: type[S]) -> S:
         """The per-server record of *kind*, defaults filled in."""
-        return self.server_rec.conf(kind)
+        return self.server_rec.config(kind)
 
     def provider(self, group: str, name: str) -> Any:
         """What a loaded module registered under *group* and *name*, or None."""
@@ -278,29 +278,29 @@ class Plan:
         """Whether a module is loaded, by identifier or source name."""
         return self.world.configuration.loaded(module)
 
-    def ready(self, phase: Phase) -> Ready:
+    def phase(self, phase: Phase) -> CompiledPhase:
         """The compiled hooks of *phase*; made at the first request that needs them."""
-        found: Ready = getattr(self, phase.name)
+        found: CompiledPhase = getattr(self, phase.name)
         return found
 
-    def made(self, phase: Phase) -> list[Made]:
+    def make_hooks(self, phase: Phase) -> list[CompiledHook]:
         """What the hook makers of *phase* have to say under this plan."""
-        made = (hook.make(self) for hook in self.world.hooks[phase.index])
-        return [one for one in made if one is not None]
+        compiled = (hook.make(self) for hook in self.world.hooks[phase.index])
+        return [one for one in compiled if one is not None]
 
 
-def _admits(plan: Plan) -> bool:
+def _is_always_granted(plan: Plan) -> bool:
     """Whether the access phases let everybody in, whatever Satisfy says: host and user are both always granted."""
     if plan.access is not None or plan.dialect.access_in_core:
         return False
-    return plan.access_checker.answer == OK and plan.access_checker_ex.answer == OK
+    return plan.access_checker.constant == OK and plan.access_checker_ex.constant == OK
 
 
-_LATER: Final[dict[str, Callable[[Plan], Any]]] = {
-    "core": lambda plan: plan.folder(CoreFolder),
+_LAZY: Final[dict[str, Callable[[Plan], Any]]] = {
+    "core": lambda plan: plan.dir_config(CoreDirConfig),
     "levels": lambda plan: merge_levels(plan.server_core.log_level, plan.core.log_level),
     "locations": lambda plan: plan.world.locations(plan.server_rec),
-    "server_core": lambda plan: plan.server(CoreServer),
+    "server_core": lambda plan: plan.server_config(CoreServerConfig),
     "satisfies": lambda plan: plan.provider("access", "satisfies"),
-    "admits": _admits,
+    "admits": _is_always_granted,
 }

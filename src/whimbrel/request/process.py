@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import SectionKind
 from whimbrel.http.url import NOT_PLAIN, Slashes, decode_path
 from whimbrel.registry.phases import (
@@ -16,86 +16,86 @@ from whimbrel.registry.phases import (
     DONE,
     NOTE_AUTH_FAILURE,
     OK,
-    Answer,
+    HookStatus,
     Phase,
 )
-from whimbrel.request.plan import Hooks, Plan, Ready
+from whimbrel.request.plan import Hooks, Plan, CompiledPhase
 from whimbrel.request.record import Request
 from whimbrel.request.walk import directory_walk, file_walk, walk_location_and_if
 
 
-async def run_phase(r: Request, phase: Phase) -> Answer:
+async def run_phase(r: Request, phase: Phase) -> HookStatus:
     """Run the hooks of *phase* that the request's plan has, until one ends it."""
-    ready = r.plan.ready(phase)
-    return await run(r, ready) if ready.answer is None else ready.answer
+    ready = r.plan.phase(phase)
+    return await run(r, ready) if ready.constant is None else ready.constant
 
 
-async def run(r: Request, ready: Ready, hooks: Hooks | None = None) -> Answer:
+async def run(r: Request, ready: CompiledPhase, hooks: Hooks | None = None) -> HookStatus:
     """Run the hooks of a phase that has no answer of its own; *hooks* are those that may have one, where the caller knows."""
     if hooks is None:
-        hooks = ready.hooks if r.method_number else ready.usual
-    if not ready.pure:
-        r.files.outside = True
+        hooks = ready.hooks if r.method_number else ready.get_hooks
+    if not ready.is_cacheable:
+        r.deps.is_uncacheable = True
     if ready.client:
-        r.files.client = True
-    passes = ready.passes
+        r.deps.on_client = True
+    passes = ready.continue_on
     for hook, waits in hooks:
         answer: Any = hook(r)
         if waits and answer.__class__ is not int and not isinstance(answer, int):
             answer = await answer
         if passes is not None and answer not in passes:
-            found: Answer = answer
+            found: HookStatus = answer
             return found
     return DECLINED if passes is not None and OK not in passes else OK
 
 
-def at_once(r: Request, ready: Ready) -> Answer:
+def run_sync(r: Request, ready: CompiledPhase) -> HookStatus:
     """`run` for a phase of which no hook waits."""
-    if not ready.pure:
-        r.files.outside = True
+    if not ready.is_cacheable:
+        r.deps.is_uncacheable = True
     if ready.client:
-        r.files.client = True
-    passes = ready.passes
-    for hook, _waits in ready.hooks if r.method_number else ready.usual:
+        r.deps.on_client = True
+    passes = ready.continue_on
+    for hook, _waits in ready.hooks if r.method_number else ready.get_hooks:
         answer: Any = hook(r)
         if passes is not None and answer not in passes:
-            found: Answer = answer
+            found: HookStatus = answer
             return found
     return DECLINED if passes is not None and OK not in passes else OK
 
 
-async def process(r: Request) -> Answer:
+async def process(r: Request) -> HookStatus:
     """Everything between the head and the handler; OK when the handler may run."""
     if r.main is None or r.filename is None:
         uri = r.uri
-        answer = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else _decoded(r)
+        answer = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else _decode(r)
         if answer != OK:
             return answer
         plan = r.plan
         if plan.locations.sections or plan.core.ifs:
             walk_location_and_if(r)
             plan = r.plan
-        ready = plan.translate_name
-        answer = await run(r, ready) if ready.waits else at_once(r, ready)
+        phase = plan.translate_name
+        answer = await run(r, phase) if phase.is_async else run_sync(r, phase)
         if answer != OK:
             return _config_error(r, answer, "translate")
     if r.plan.layers:
-        r.plan = r.engine.world.root(r.server)
-    ready = r.plan.map_to_storage
-    if ready.answer is not None:
-        answer = ready.answer
+        r.plan = r.engine.plans.root(r.server)
+    phase = r.plan.map_to_storage
+    if phase.constant is not None:
+        answer = phase.constant
     else:
-        answer = await run(r, ready) if r.method_number or ready.usual else DECLINED
+        answer = await run(r, phase) if r.method_number or phase.get_hooks else DECLINED
     if answer == DECLINED:
         answer = directory_walk(r)
         if answer == OK and r.plan.core.files:
             file_walk(r)
     if answer not in (OK, DECLINED):
         return answer
-    if r.elsewhere != r.uri or r.plan.core.ifs:
+    if r.location_walk_uri != r.uri or r.plan.core.ifs:
         walk_location_and_if(r)
     plan = r.plan
-    if r.main is None and plan.header_parser.answer is None:
+    if r.main is None and plan.header_parser.constant is None:
         answer = await run(r, plan.header_parser)
         if answer not in (OK, DECLINED):
             return answer
@@ -107,22 +107,22 @@ async def process(r: Request) -> Answer:
                 await run_phase(r, NOTE_AUTH_FAILURE)
             return answer
         plan = r.plan
-    ready = plan.type_checker
-    answer = await run(r, ready) if ready.waits else at_once(r, ready)
+    phase = plan.type_checker
+    answer = await run(r, phase) if phase.is_async else run_sync(r, phase)
     if answer != OK:
         return _config_error(r, answer, "find types")
-    ready = r.plan.fixups
-    if ready.answer is not None:
-        return ready.answer
-    if ready.idle and r.info is None and r.handler is None and not r.content_encodings and not r.connection.notes:
+    phase = r.plan.fixups
+    if phase.constant is not None:
+        return phase.constant
+    if phase.needs_file and r.finfo is None and r.handler is None and not r.content_encodings and not r.connection.notes:
         return OK
-    return await run(r, ready)
+    return await run(r, phase)
 
 
-def _decoded(r: Request) -> Answer:
+def _decode(r: Request) -> HookStatus:
     """Normalise and unescape the path of the URL, which is no plain one; 400 and 404 as httpd gives them."""
-    server, old = r.server_conf(CoreServer), not r.plan.dialect.merge_slashes
-    core = r.conf(CoreFolder)
+    server, old = r.server_conf(CoreServerConfig), not r.plan.dialect.merge_slashes
+    core = r.conf(CoreDirConfig)
     slashes = Slashes.OFF if not core.encoded_slashes else Slashes.ON if core.decode_slashes else Slashes.NO_DECODE
     path, status = decode_path(r.uri, slashes, merge=server.merge_slashes, version22=old)
     if status == 400 and not old:
@@ -133,7 +133,7 @@ def _decoded(r: Request) -> Answer:
     return status
 
 
-async def check_access(r: Request) -> Answer:
+async def check_access(r: Request) -> HookStatus:
     """Who may enter: host, user and both, as Satisfy says.  A request whose settings are its parent's was checked there."""
     for earlier in (r.prev, r.main):
         if earlier is not None and earlier.plan is r.plan and not (r.plan.dialect.access_in_core and _has_location(r.plan)):
@@ -142,7 +142,7 @@ async def check_access(r: Request) -> Answer:
     if r.plan.dialect.access_in_core:
         return await _check_access_22(r)
     plan = r.plan
-    answer = await run(r, plan.access_checker) if plan.access_checker.answer is None else plan.access_checker.answer
+    answer = await run(r, plan.access_checker) if plan.access_checker.constant is None else plan.access_checker.constant
     either = plan.satisfies is not None and plan.satisfies(r) == "any"
     if either:
         if answer == OK:
@@ -160,7 +160,7 @@ def _has_location(plan: Plan) -> bool:
     return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
 
 
-async def _check_access_22(r: Request) -> Answer:
+async def _check_access_22(r: Request) -> HookStatus:
     required = r.plan.provider("access", "auth_required")
     answer = await run_phase(r, ACCESS_CHECKER)
     satisfies = r.plan.provider("access", "satisfies")
@@ -177,7 +177,7 @@ async def _check_access_22(r: Request) -> Answer:
     return await _check_user(r)
 
 
-async def _check_user(r: Request, missing: str = "") -> Answer:
+async def _check_user(r: Request, missing: str = "") -> HookStatus:
     old = r.plan.dialect.access_in_core
     answer = await run(r, r.plan.check_user_id)
     if answer != OK:
@@ -195,7 +195,7 @@ async def _check_user(r: Request, missing: str = "") -> Answer:
     return OK
 
 
-def _config_error(r: Request, answer: Answer, what: str) -> Answer:
+def _config_error(r: Request, answer: HookStatus, what: str) -> HookStatus:
     """httpd's decl_die: where every module declined what must be decided, the configuration is at fault."""
     if answer != DECLINED:
         return answer
@@ -203,29 +203,29 @@ def _config_error(r: Request, answer: Answer, what: str) -> Answer:
     return 500
 
 
-async def invoke_handler(r: Request) -> Answer:
+async def invoke_handler(r: Request) -> HookStatus:
     """Run the filters' set-up and the handler; 500 when no handler takes the request."""
     plan = r.plan
     filters = plan.insert_filter
-    if filters.answer is None:
-        if filters.waits:
+    if filters.constant is None:
+        if filters.is_async:
             await run(r, filters)
         else:
-            at_once(r, filters)
+            run_sync(r, filters)
         plan = r.plan
-    named, ready = r.handler, plan.handler
+    named, phase = r.handler, plan.handler
     if named is None:
-        r.handler, hooks = ready.for_type(r.content_type)
+        r.handler, hooks = phase.for_type(r.content_type)
     else:
-        hooks = ready.named(named)
-    if not ready.pure:
-        r.files.outside = True
-    if ready.client:
-        r.files.client = True
+        hooks = phase.named(named)
+    if not phase.is_cacheable:
+        r.deps.is_uncacheable = True
+    if phase.client:
+        r.deps.on_client = True
     answer = DECLINED
     for hook, waits in hooks:  # `run`, written out
-        said: Any = hook(r)
-        answer = await said if waits and said.__class__ is not int and not isinstance(said, int) else said
+        returned: Any = hook(r)
+        answer = await returned if waits and returned.__class__ is not int and not isinstance(returned, int) else returned
         if answer != DECLINED:
             break
     if answer == DECLINED and named is not None and r.filename is not None:

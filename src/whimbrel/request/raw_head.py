@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Container
 from typing import Any, Final
 
 from whimbrel.http.url import escape_logitem
-from whimbrel.octets import raw as octets
-from whimbrel.octets import text
+from whimbrel.octets import to_bytes as octets
+from whimbrel.octets import to_text
 from whimbrel.request.log import REQUEST_LINE
 
 # In the place of a field name: the answer is for one client's address, for one query.
@@ -27,13 +27,13 @@ MAX_KNOWN: Final = 2048
 MAX_KNOWN_BYTES: Final = 128 * 1024  # of lines, in each of the two caches of a FieldSet
 LINE_COST: Final = 128               # bytes that a line takes beyond its own
 # field lines of which it is known how a log shows them, none longer than LONGEST_SHOWN bytes
-MOST_SHOWN: Final = 1024
+MAX_ESCAPED: Final = 1024
 LONGEST_SHOWN: Final = 512
 _AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
 END: Final = [b"", b""]  # the last lines of a head
-MATTERS: Final = 1  # what a line is worth: it decides about the answer
-TOLD: Final = 2     # it is told in an access log
-TESTED: Final = 4   # it decides by what tests say of its value
+KEY: Final = 1  # what a line is worth: it decides about the answer
+LOGGED: Final = 2     # it is told in an access log
+PREDICATE: Final = 4   # it decides by what tests say of its value
 _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[\t -~\x80-\xff]*")
 _QUERY: Final = re.compile(rb"[!\"$-~\x80-\xff]*").fullmatch
 # A request line with a query: that of HTTP/1, and the one of HTTP/2 (see http2.raw_head).
@@ -47,12 +47,12 @@ _FORM: Final = re.compile(
 Key = tuple[bytes | str | int, ...]
 Lists = tuple[Container[str], ...]  # of addresses, each asked whether a client's is in it
 Tests = tuple[tuple[str, tuple[Container[str], ...]], ...]  # sets of values, each asked whether a field's is in it, by lower-case name
-Told = tuple[bytes, ...]
+LoggedLines = tuple[bytes, ...]
 Fill = Callable[[Any], bytes]
-Outline = tuple[tuple[Fill, ...], tuple[bytes, ...]]
+LogTemplate = tuple[tuple[Fill, ...], tuple[bytes, ...]]
 """A line of an access log in pieces: what makes those between its holes, one more than there are holes; and what belongs into these: a field by its
 lower-case name, the request line for b""."""
-Shown = dict[bytes, tuple[bytes, bytes]]
+EscapedCache = dict[bytes, tuple[bytes, bytes]]
 
 
 def has_plain_form(raw: bytes) -> bool:
@@ -73,14 +73,14 @@ class RawHead:
 
     __slots__ = ("_low", "logged", "raw")
 
-    def __init__(self, raw: bytes, logged: Told = ()) -> None:
+    def __init__(self, raw: bytes, logged: LoggedLines = ()) -> None:
         self.raw, self.logged = raw, logged
         self._low = b""
 
     @property
     def line(self) -> str:
         """The request line as the access log shows it."""
-        line = text(self.raw[:self.raw.index(b"\r\n")])
+        line = to_text(self.raw[:self.raw.index(b"\r\n")])
         if line[0] != "\0":
             return line
         _push, method, _scheme, target, _authority, protocol = line.split(" ")
@@ -108,19 +108,19 @@ class RawHead:
             at += len(start)
             found.append(self.raw[at:low.find(b"\r\n", at)].strip(b" \t"))
             at = low.find(start, at)
-        return text(_joint(low, start[2:-1]).join(found)) if found else default
+        return to_text(_joint(low, start[2:-1]).join(found)) if found else default
 
 
-class Near:
+class HeadPattern:
     """A head but for one value that decides about nothing: whatever stands there, it is found under *key*.
 
     That is a field's value which is told nowhere, or the query.  *start* are the bytes before it, *rest* those behind; *told* are the lines for the
     access logs, without the request line where *queried* says that this goes first.
     """
 
-    __slots__ = ("_good", "at", "behind", "key", "most", "queried", "rest", "start", "told")
+    __slots__ = ("_good", "at", "behind", "key", "most", "queried", "rest", "start", "logged")
 
-    def __init__(self, raw: bytes, line: bytes, key: Key, told: Told, most: int) -> None:
+    def __init__(self, raw: bytes, line: bytes, key: Key, logged: LoggedLines, most: int) -> None:
         """*line* stands in the head *raw*, whose like have at most *most* bytes; b"": it is the query that may differ."""
         if line:
             begin = raw.index(b"\r\n%b\r\n" % line) + 2
@@ -129,10 +129,10 @@ class Near:
             mark = raw.index(b"?") + 1
             self.start, self.rest, self._good = raw[:mark], raw[raw.index(b" ", mark):], _QUERY
         self.at, self.behind, self.most = len(self.start), len(self.rest), most
-        self.queried = not line and told[:1] == (raw[:raw.index(b"\r\n")],)
-        self.key, self.told = key, told[1:] if self.queried else told
+        self.queried = not line and logged[:1] == (raw[:raw.index(b"\r\n")],)
+        self.key, self.logged = key, logged[1:] if self.queried else logged
 
-    def fits(self, raw: bytes) -> bool:
+    def matches(self, raw: bytes) -> bool:
         """Whether *raw* is such a head."""
         end = len(raw) - self.behind
         return (self.at <= end and raw.startswith(self.start) and raw.endswith(self.rest) and end + self.behind <= self.most
@@ -145,20 +145,20 @@ def without_query(line: bytes) -> bytes:
     return line if found is None else found[1] + found[2]
 
 
-def pieced(outline: Outline, view: Any) -> bytes:
+def render_template(outline: LogTemplate, view: Any) -> bytes:
     """A line whose holes are to be filled with `values_of` a request, by the operator ``%``."""
     fills, holes = outline
     texts = [fill(view).replace(b"%", b"%%") for fill in fills]
     return texts[0] + b"".join([b"%%(%b)b%b" % pair for pair in zip(holes, texts[1:], strict=True)])
 
 
-def values_of(head: bytes, told: Told, shown: Shown, nothing: dict[bytes, bytes]) -> dict[bytes, bytes]:
+def template_values(head: bytes, logged: LoggedLines, shown: EscapedCache, missing: dict[bytes, bytes]) -> dict[bytes, bytes]:
     """What belongs into holes, for the head of which logs tell the lines *told*; *shown* remembers lines, of which clients repeat most, *nothing*
     is what belongs there where a field is missing."""
-    line, values = head[:head.index(b"\r\n")], nothing.copy()
+    line, values = head[:head.index(b"\r\n")], missing.copy()
     values[b""] = line if _AS_IT_IS(line) is not None else octets(escape_logitem(RawHead(head).line))
     there = set()
-    for one in told:
+    for one in logged:
         if one == line:
             continue
         found = shown.get(one)
@@ -177,17 +177,17 @@ def _joint(head: bytes, name: bytes) -> bytes:
     return b"; " if name == b"cookie" and head[:1] == b"\0" else b", "
 
 
-def _shown(line: bytes, shown: Shown) -> tuple[bytes, bytes]:
+def _shown(line: bytes, shown: EscapedCache) -> tuple[bytes, bytes]:
     name, _, value = line.partition(b":")
-    found = name.lower(), octets(escape_logitem(text(value.strip(b" \t"))))
+    found = name.lower(), octets(escape_logitem(to_text(value.strip(b" \t"))))
     if len(line) <= LONGEST_SHOWN:
-        if len(shown) >= MOST_SHOWN:
+        if len(shown) >= MAX_ESCAPED:
             shown.clear()
         shown[line] = found
     return found
 
 
-class FieldSet:
+class KeySpec:
     """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` and `BY_QUERY` maybe among them; *told*: those in
     access logs, `REQUEST_LINE` maybe among them; *lists*: the lists of addresses of which it matters in which of them the client is;
     *tests*: the same for the values of fields that are not among *names*.
@@ -199,20 +199,20 @@ class FieldSet:
     then all of that kind are dropped.
     """
 
-    __slots__ = ("_classes", "_idle", "_idle_bytes", "_known", "_known_bytes", "_parts", "_tests", "_told", "_wanted", "by_client", "by_query",
-                 "latest", "line_told", "lists", "names", "number", "tests", "told")
+    __slots__ = ("_classes", "_irrelevant", "_idle_bytes", "_known", "_known_bytes", "_parts", "_tests", "_logged", "_key_fields", "by_client", "by_query",
+                 "latest", "is_line_logged", "lists", "names", "number", "tests", "logged")
 
-    def __init__(self, names: frozenset[str], told: frozenset[str] = frozenset(), lists: Lists = (), tests: Tests = (),
+    def __init__(self, names: frozenset[str], logged: frozenset[str] = frozenset(), lists: Lists = (), tests: Tests = (),
                  number: int = 0) -> None:
-        self.names, self.told, self.lists, self.tests, self.number = names, told, lists, tests, number
+        self.names, self.logged, self.lists, self.tests, self.number = names, logged, lists, tests, number
         self._tests = {name.encode("latin-1"): sets for name, sets in tests if name not in names}
         self._classes: dict[bytes, bytes] = {}  # what tests say of lines
         self._parts: dict[str, str] = {}      # in which of the lists a client is
         self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
-        self.line_told = REQUEST_LINE in told and not self.by_query
-        self._wanted = frozenset(name.encode("latin-1") for name in names | ALWAYS)
-        self._told = frozenset(name.encode("latin-1") for name in told)
-        self._idle: set[bytes] = set()        # well-formed lines that are worth nothing: most of those that clients send
+        self.is_line_logged = REQUEST_LINE in logged and not self.by_query
+        self._key_fields = frozenset(name.encode("latin-1") for name in names | ALWAYS)
+        self._logged = frozenset(name.encode("latin-1") for name in logged)
+        self._irrelevant: set[bytes] = set()        # well-formed lines that are worth nothing: most of those that clients send
         self._known: dict[bytes, int] = {}    # what the others are worth
         self._idle_bytes = self._known_bytes = 0
         self.latest = b""
@@ -222,7 +222,7 @@ class FieldSet:
         """The names of the fields of which only tests matter."""
         return self._tests.keys()
 
-    def sort(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, Told] | None:
+    def build_key(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, LoggedLines] | None:
         """Under which an answer to the head with these *lines* is kept, and which of them are told in access
         logs.
 
@@ -230,28 +230,28 @@ class FieldSet:
         fields well-formed: the last two are
         empty, no other is.
         """
-        known, idle, key, self.latest = self._known, self._idle, [], b""
-        told = [lines[0]] if self.line_told else []
+        known, idle, key, self.latest = self._known, self._irrelevant, [], b""
+        logged = [lines[0]] if self.is_line_logged else []
         rest = [line for line in lines if line not in idle]
         if rest[-2:] != END:
             return None
         for line in rest[1:-2]:
-            worth = known.get(line)
-            if worth is None:
-                worth = self._look(line)
-                if worth is None:
+            role = known.get(line)
+            if role is None:
+                role = self._classify(line)
+                if role is None:
                     return None
-            if worth & MATTERS:
+            if role & KEY:
                 key.append(line)
-            elif worth & TESTED:
+            elif role & PREDICATE:
                 key.append(self._classes[line])
-            if worth & TOLD:
-                told.append(line)
+            if role & LOGGED:
+                logged.append(line)
         if not self.by_client:
-            client = self.part(client) if self.lists else ""
-        return (self.number, lines[0] if self.by_query else bare, client, *key), tuple(told)
+            client = self.acl_bits(client) if self.lists else ""
+        return (self.number, lines[0] if self.by_query else bare, client, *key), tuple(logged)
 
-    def part(self, client: str) -> str:
+    def acl_bits(self, client: str) -> str:
         """In which of the lists a client is, a letter for each."""
         found = self._parts.get(client)
         if found is None:
@@ -260,30 +260,30 @@ class FieldSet:
             found = self._parts[client] = "".join(["y" if client in one else "n" for one in self.lists])
         return found
 
-    def _look(self, line: bytes) -> int | None:
+    def _classify(self, line: bytes) -> int | None:
         found = _LINE.fullmatch(line)
         if found is None:
             return None
         name = found[1].lower()
-        worth = (MATTERS if name in self._wanted else 0) | (TOLD if name in self._told else 0)
-        if not worth & MATTERS and name in self._tests:
-            worth |= TESTED
-            value = text(line[len(name) + 1:].strip(b" \t"))
+        role = (KEY if name in self._key_fields else 0) | (LOGGED if name in self._logged else 0)
+        if not role & KEY and name in self._tests:
+            role |= PREDICATE
+            value = to_text(line[len(name) + 1:].strip(b" \t"))
             self._classes[line] = name + b":" + b"".join([b"y" if value in one else b"n" for one in self._tests[name]])
         cost = len(line) + LINE_COST
-        if worth:
+        if role:
             self._known_bytes += cost
             if len(self._known) >= MAX_KNOWN or self._known_bytes > MAX_KNOWN_BYTES:
                 self._known.clear()
                 self._known_bytes = cost
-                self._classes = {line: self._classes[line]} if worth & TESTED else {}
-            self._known[line] = worth
+                self._classes = {line: self._classes[line]} if role & PREDICATE else {}
+            self._known[line] = role
         else:
             self._idle_bytes += cost
             # these come in floods: every cookie is one
-            if len(self._idle) >= MAX_KNOWN or self._idle_bytes > MAX_KNOWN_BYTES:
-                self._idle.clear()
+            if len(self._irrelevant) >= MAX_KNOWN or self._idle_bytes > MAX_KNOWN_BYTES:
+                self._irrelevant.clear()
                 self._idle_bytes = cost
-            self._idle.add(line)
+            self._irrelevant.add(line)
             self.latest = line
-        return worth
+        return role

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.hosts import matcher
-from whimbrel.http.asked import AskedHeaders
+from whimbrel.http.asked import TrackedHeaders
 from whimbrel.http.head import Head, HeadError
-from whimbrel.registry.phases import OK, Answer
-from whimbrel.request.files import FileView
+from whimbrel.registry.phases import OK, HookStatus
+from whimbrel.request.files import Dependencies
 from whimbrel.request.record import Connection, Request
 
 if TYPE_CHECKING:
@@ -20,21 +20,21 @@ MOST_NAMES: Final = 1024
 LONGEST_NAME: Final = 255
 
 
-def received(engine: Engine, connection: Connection, head: Head) -> tuple[Request, Answer]:
+def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
     """The request that *head* is, with its server; and OK, or the status to refuse it with."""
-    world, url = engine.world, head.url
+    world, url = engine.plans, head.url
     key = (connection.local_ip, connection.local_port, head.hostname)
-    plan = world.placed.get(key) if head.error is None and head.hostname else None
-    r = Request(engine, connection, engine.main, plan or world.root(engine.main), AskedHeaders(head.headers), FileView(engine.looks))
+    plan = world.by_host.get(key) if head.error is None and head.hostname else None
+    r = Request(engine, connection, engine.main, plan or world.root(engine.main), TrackedHeaders(head.headers), Dependencies(engine.stat_cache))
     r.time = engine.runtime.now()
-    r.head, r.unasked_line = head, head.line
+    r.head, r.untracked_line = head, head.line
     if head.method != "GET":
         r.method = head.method or "-"
         r.method_number = engine.methods.number(r.method)
         r.header_only = r.method == "HEAD"
     r.protocol, r.proto = head.protocol, head.version
     r.assbackwards = head.version == HTTP_0_9
-    r.unasked_target, r.uri, r.unasked_args = head.target, head.uri, head.query
+    r.untracked_target, r.uri, r.untracked_args = head.target, head.uri, head.query
     r.hostname, r.port = head.hostname, head.port
     r.expecting_100 = head.expect_continue
     r.close = head.close or head.error is not None
@@ -42,9 +42,9 @@ def received(engine: Engine, connection: Connection, head: Head) -> tuple[Reques
         _choose_server(r, head)
         r.plan = world.root(r.server)
         if r.hostname and len(r.hostname) <= LONGEST_NAME and head.error is None:
-            if len(world.placed) >= MOST_NAMES:
-                world.placed.clear()
-            world.placed[key] = r.plan
+            if len(world.by_host) >= MOST_NAMES:
+                world.by_host.clear()
+            world.by_host[key] = r.plan
     else:
         r.server = plan.server_rec
     for reason in head.notes:
@@ -55,13 +55,13 @@ def received(engine: Engine, connection: Connection, head: Head) -> tuple[Reques
     return r, answer or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
 
 
-def _refused(r: Request, error: HeadError) -> Answer:
+def _refused(r: Request, error: HeadError) -> HookStatus:
     """Log what is wrong with a head; the status to answer with."""
     for reason in error.reasons:
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if error.notes:
         r.notes["error-notes"] = error.notes
-    r.outside()
+    r.set_uncacheable()
     return error.status
 
 
@@ -84,14 +84,14 @@ def _choose_server(r: Request, head: Head) -> None:
         r.server = found
 
 
-def _foreign_scheme(r: Request, head: Head) -> Answer:
+def _foreign_scheme(r: Request, head: Head) -> HookStatus:
     """2.4 refuses an absolute target of a scheme that no server speaks."""
     if head.url is None or not r.plan.dialect.strict_host or r.method == "CONNECT":
         return OK
     return OK if (head.url.scheme or "http").lower() in ("http", "https") else 400
 
 
-def _strictly_named(r: Request) -> Answer:
+def _strictly_named(r: Request) -> HookStatus:
     """StrictHostCheck On: a host name that no server here has is refused."""
     if r.hostname is None:
         return OK
@@ -101,5 +101,5 @@ def _strictly_named(r: Request) -> Answer:
         return OK
     text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching virtual host"
     r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
-    r.outside()
+    r.set_uncacheable()
     return 400

@@ -10,13 +10,13 @@ from whimbrel.config.model import LogSink
 T = TypeVar("T")
 
 
-class Row(dict[str, Any]):
+class ScoreboardRow(dict[str, Any]):
     """A row that is the same object for as long as it says the same; *shown* is what mod_status has made of it."""
 
     __slots__ = ("shown",)
 
-    def __init__(self, *pairs: Any, **said: Any) -> None:
-        super().__init__(*pairs, **said)
+    def __init__(self, *pairs: Any, **fields: Any) -> None:
+        super().__init__(*pairs, **fields)
         self.shown: Any = None
 
 
@@ -53,14 +53,14 @@ class Runtime(Protocol):
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Append *data* (whole lines) to a log; never raises."""
 
-    def log_adder(self, sink: LogSink) -> Callable[[bytes], None]:
+    def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
         """A quick way to append whole lines to an open log, for turns of the loop in which something was written there before."""
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""
 
-    async def name_of(self, address: str) -> str | None:
+    async def reverse_lookup(self, address: str) -> str | None:
         """The host name of an IP address (reverse look-up), or None."""
 
-    async def addresses_of(self, name: str) -> list[str]:
+    async def resolve(self, name: str) -> list[str]:
         """The IP addresses of a host name."""

@@ -11,7 +11,7 @@ from collections import deque
 from time import perf_counter
 from typing import Final
 
-from whimbrel.request.drive import give_way
+from whimbrel.request.drive import yield_to_loop
 
 SLICE: Final = 0.00025  # seconds
 MAX_SHORT: Final = 16   # steps
@@ -34,20 +34,20 @@ class Turns:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # the part of a request before its first wait, in a test
-            await give_way()
+            await yield_to_loop()
             return
-        turn = loop.create_future()
-        self._waiting.append(turn)
+        tick = loop.create_future()
+        self._waiting.append(tick)
         if not self._scheduled:
             self._scheduled = True
             loop.call_soon(self._begin, loop)
-        await turn
+        await tick
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            tick = self._waiting.popleft()
+            if not tick.done():
+                tick.set_result(None)
                 loop.call_soon(self._begin, loop)
                 return
         self._scheduled = False

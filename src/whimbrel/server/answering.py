@@ -14,12 +14,12 @@ from time import time
 from typing import Any, Final
 
 from whimbrel.http.response import chunk
-from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, Part, size_of
+from whimbrel.request.answer import Response, Framing
+from whimbrel.request.body import FileSegment, Part, size_of
 from whimbrel.request.kept import LARGE
 from whimbrel.request.record import Connection
 from whimbrel.server.sending import FileSender
-from whimbrel.server.service import FOREVER, Expiring, Manners, Service
+from whimbrel.server.service import FOREVER, TimedConnection, ListenerConfig, WorkerState
 
 # bytes of answers that wait for the client, after which no further one is begun
 WRITE_AHEAD: Final = 64 * 1024
@@ -36,16 +36,16 @@ class State(Enum):
     LINGER = auto()     # our side is closed
 
 
-class Answering(asyncio.Protocol, Expiring):
+class ResponseWriter(asyncio.Protocol, TimedConnection):
     """See the module."""
 
-    __slots__ = ("_drained", "_eof", "_file", "_manners", "_out", "_paused", "_state", "_task", "_then", "connection", "service", "transport")
+    __slots__ = ("_drained", "_eof", "_file", "_listener", "_out", "_paused", "_state", "_task", "_pending_file", "connection", "service", "transport")
     connection: Connection
     transport: asyncio.Transport
-    _manners: Manners
+    _listener: ListenerConfig
 
-    def __init__(self, service: Service) -> None:
-        Expiring.__init__(self)
+    def __init__(self, service: WorkerState) -> None:
+        TimedConnection.__init__(self)
         self.service = service
         self._state = State.READY
         self._eof = self._paused = False
@@ -53,14 +53,14 @@ class Answering(asyncio.Protocol, Expiring):
         self._file: FileSender | None = None
         self._out: socket.socket | None = None
         self._drained: asyncio.Future[None] | None = None
-        self._then: tuple[Answer, bytes] | None = None
+        self._pending_file: tuple[Response, bytes] | None = None
 
     @abstractmethod
-    def _proceed(self) -> None:
+    def _process_buffer(self) -> None:
         """Go on with what has arrived."""
 
     @abstractmethod
-    def _switches(self, answer: Answer) -> bool:
+    def _switches(self, answer: Response) -> bool:
         """Whether *answer*, which has the status 101, hands the connection over to another protocol: then that has been done."""
 
     @abstractmethod
@@ -68,22 +68,22 @@ class Answering(asyncio.Protocol, Expiring):
         """The answer is out and the connection stays."""
 
     @abstractmethod
-    def _forget(self) -> None:
+    def _discard_input(self) -> None:
         """What has arrived, and what still comes, is of no interest any more."""
 
     def pause_writing(self) -> None:
         self._paused = True
-        self._wait(self._manners.timeout)
+        self._wait(self._listener.timeout)
 
     def resume_writing(self) -> None:
         self._paused = False
-        self._wait(self._manners.keep_alive if self._state is State.READY else LINGER if self._state is State.LINGER else FOREVER)
+        self._wait(self._listener.keep_alive if self._state is State.READY else LINGER if self._state is State.LINGER else FOREVER)
         self._wake()
-        if self._then is not None:
+        if self._pending_file is not None:
             self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
             self._send_files()
         if self._state is State.READY:
-            self._proceed()
+            self._process_buffer()
 
     def _wake(self) -> None:
         drained, self._drained = self._drained, None
@@ -94,18 +94,18 @@ class Answering(asyncio.Protocol, Expiring):
         self.deadline = self.service.clock + seconds
 
     # sending ----------------------------------------------------------------------------------
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Response) -> None:
         if answer.request.status == 101 and self._switches(answer):
             return
         self.deadline = FOREVER
         service = self.service
-        head, parts = answer.head(service.date if service.turning else service.date_field()), answer.parts
+        head, parts = answer.head(service.date if service.in_tick else service.date_field()), answer.parts
         if answer.stream is not None:
             self._task = service.loop.create_task(self._stream(answer, head))
             return
         if len(parts) == 1:
             first = parts[0]
-            body = None if isinstance(first, FilePart) else first
+            body = None if isinstance(first, FileSegment) else first
         else:
             body = _joined(parts)
         if body is None:
@@ -117,12 +117,12 @@ class Answering(asyncio.Protocol, Expiring):
                     self.transport.write(head + data)
                 else:
                     self.transport.writelines((head, data))
-            self._sent(answer, len(body))
+            self._on_sent(answer, len(body))
 
-    def _send_rest(self, answer: Answer, head: bytes, already: int = 0) -> None:
+    def _send_rest(self, answer: Response, head: bytes, already: int = 0) -> None:
         """Send an answer with files, of which *already* bytes are out, as soon as nothing is waiting in the transport."""
         self.deadline = FOREVER
-        self._then = (answer, head)
+        self._pending_file = (answer, head)
         if self.transport.get_write_buffer_size() and not self.transport.is_closing():
             self.transport.set_write_buffer_limits(high=0)
         else:
@@ -130,11 +130,11 @@ class Answering(asyncio.Protocol, Expiring):
 
     def _send_files(self, already: int = 0) -> None:
         """Send an answer with files, of which *already* bytes are out; nothing is waiting in the transport."""
-        waiting, self._then = self._then, None
+        waiting, self._pending_file = self._pending_file, None
         if waiting is None:
             return
         answer, head = waiting
-        out = self._beside() or socket.socket()
+        out = self._dup_socket() or socket.socket()
         self._out = out
         at_once = True
         size = sum(size_of(part) for part in answer.parts)
@@ -144,24 +144,24 @@ class Answering(asyncio.Protocol, Expiring):
             if problem is not None:
                 self.connection.aborted = True
                 self.transport.abort()
-            self._sent(answer, size, count - len(head) - size, broken=problem is not None)
+            self._on_sent(answer, size, count - len(head) - size, broken=problem is not None)
             if not at_once:
-                self._proceed()
+                self._process_buffer()
 
         self._file = FileSender(self.service.loop, out, [head, *_framed(answer)], done, self._wait_for_window, already)
         self._file.start()
         at_once = False
 
-    def _beside(self) -> socket.socket | None:
+    def _dup_socket(self) -> socket.socket | None:
         """The connection beside the transport; None where it is closed."""
         if self._out is None and not self.transport.is_closing():
             self._out = socket.socket(fileno=_duplicate(self.transport))
         return self._out
 
     def _wait_for_window(self) -> None:
-        self._wait(self._manners.timeout)
+        self._wait(self._listener.timeout)
 
-    async def _stream(self, answer: Answer, head: bytes) -> None:
+    async def _stream(self, answer: Response, head: bytes) -> None:
         """Send what a handler goes on writing; a failure ends the connection, so that the client sees that something is missing."""
         chunked = answer.framing is Framing.CHUNKED
         count, broken = 0, False
@@ -186,19 +186,19 @@ class Answering(asyncio.Protocol, Expiring):
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
-        self._sent(answer, count, broken=broken)
-        self._proceed()
+        self._on_sent(answer, count, broken=broken)
+        self._process_buffer()
 
-    def _sent(self, answer: Answer, count: int, more: int = 0, *, broken: bool = False) -> None:
+    def _on_sent(self, answer: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
         """The answer is out, or can't be sent any further; *count* and *more* are those of `Answer.sent`."""
         service = self.service
         service.requests += 1
         service.sent += count
-        took = time() - answer.begun
+        took = time() - answer.received_at
         if took > 0.0:
             service.duration += took * 1000.0
         try:
-            answer.sent(count, more)
+            answer.on_sent(count, more)
         except Exception as problem:
             service.report(problem)
         self.connection.served += 1
@@ -220,7 +220,7 @@ class Answering(asyncio.Protocol, Expiring):
     def _end(self) -> None:
         """Close our side and give the client a moment to read and to close its own (ap_lingering_close)."""
         self._state = State.LINGER
-        self._forget()
+        self._discard_input()
         if self.transport.is_closing():
             return
         if self._eof or not self.transport.can_write_eof():
@@ -231,16 +231,16 @@ class Answering(asyncio.Protocol, Expiring):
         except OSError:
             self.transport.abort()
             return
-        self._wait(self._manners.timeout if self._paused else LINGER)
+        self._wait(self._listener.timeout if self._paused else LINGER)
 
 
 def _joined(parts: list[Part]) -> bytes | None:
     """All parts as one; None where files are among them."""
-    pieces = [part for part in parts if not isinstance(part, FilePart)]
+    pieces = [part for part in parts if not isinstance(part, FileSegment)]
     return b"".join(pieces) if len(pieces) == len(parts) else None
 
 
-def _framed(answer: Answer) -> list[Part]:
+def _framed(answer: Response) -> list[Part]:
     """The parts of an answer with the marks of chunks between them, if it has chunks."""
     if answer.framing is not Framing.CHUNKED:
         return answer.parts

@@ -16,12 +16,12 @@ from typing import Final
 
 from whimbrel.records import dataclass
 from whimbrel.server.generation import Generation
-from whimbrel.server.scoreboard import Board
+from whimbrel.server.scoreboard import SharedScoreboard
 from whimbrel.server.scoreboard_text import Unreadable
-from whimbrel.server.words import cause
-from whimbrel.server.worker import BUSY, FATAL, HEARTBEAT, RETIRE, SICK, child
+from whimbrel.server.words import apr_error
+from whimbrel.server.worker import BUSY, FATAL, HEARTBEAT, RETIRE, SICK, worker_main
 
-PATIENCE: Final = 6.0      # seconds after which a worker that was told to stop is killed
+KILL_AFTER: Final = 6.0      # seconds after which a worker that was told to stop is killed
 KILL_WAIT: Final = 3.0     # seconds that a killed worker has to disappear
 QUICK_DEATH: Final = 1.0   # a worker that lived no longer is replaced with a delay
 STALL_TIMEOUT = 30.0       # seconds without a heartbeat after which a worker is replaced
@@ -59,14 +59,14 @@ class FatalChild(Exception):
     """A worker could not begin at all."""
 
 
-class Children:
+class WorkerPool:
     """All workers, those of earlier generations that still have connections included.
 
     *wake* is a pipe that the master's signals make readable (its reading end and its writing end); *respawn_at* is when missing workers may be
     forked, None for at once.
     """
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: SharedScoreboard) -> None:
         self.board = board
         self.running: dict[int, Child] = {}
         self.respawn_at: float | None = None
@@ -75,7 +75,7 @@ class Children:
         self._watched = time.monotonic()
 
     # beginning --------------------------------------------------------------------------------
-    def complete(self, generation: Generation, wanted: int) -> None:
+    def spawn_missing(self, generation: Generation, wanted: int) -> None:
         """Fork what is missing of *wanted* workers of *generation*."""
         number = generation.life.generation
         present = sum(1 for c in self.running.values() if c.generation == number and not c.leaving)
@@ -97,7 +97,7 @@ class Children:
         except OSError as problem:
             for end in ends:
                 os.close(end)
-            generation.log("error", "fork: Unable to fork new process", code="AH00159", cause=cause(problem))
+            generation.log("error", "fork: Unable to fork new process", code="AH00159", cause=apr_error(problem))
             return False
         if pid == 0:
             self._become_worker(generation, slot, *ends)
@@ -113,7 +113,7 @@ class Children:
 
     def _become_worker(self, generation: Generation, slot: int, control_in: int, control: int) -> None:
         status = FATAL
-        generation.runtime.born()
+        generation.runtime.after_fork()
         try:
             signal.set_wakeup_fd(-1)
             for number in (*SIGNALS, *FATAL_SIGNALS):
@@ -121,7 +121,7 @@ class Children:
             for handle in (self._lifeline_out, self.wake, self.wake_out, control_in, *(one.control for one in self.running.values())):
                 if handle >= 0:
                     os.close(handle)
-            status = child(generation, slot, self.lifeline, control)
+            status = worker_main(generation, slot, self.lifeline, control)
         except Exception as problem:
             if isinstance(problem, OSError) and problem.errno in _SHORTAGES:
                 status = SICK
@@ -131,7 +131,7 @@ class Children:
             os._exit(status)
 
     # ending -----------------------------------------------------------------------------------
-    def bury(self, generation: Generation) -> None:
+    def reap(self, generation: Generation) -> None:
         """Take note of all processes that have ended, log programs too.  Raises FatalChild."""
         fatal = False
         while True:
@@ -153,7 +153,7 @@ class Children:
         """Say how a worker ended; True when no other would do better."""
         self._hang_up(gone)
         try:
-            self.board.bury(gone.slot)
+            self.board.retire(gone.slot)
         except Unreadable:
             generation.log("error", f"child pid {gone.pid} left an unreadable scoreboard slot, its counts are lost")
         if code == FATAL and not gone.is_ready and gone.generation == generation.life.generation:
@@ -165,7 +165,7 @@ class Children:
             self.respawn_at = time.monotonic() + QUICK_DEATH
         return False
 
-    def tell(self, number: int, generation: int | None = None) -> None:
+    def signal_all(self, number: int, generation: int | None = None) -> None:
         """Send a signal to all workers, or to those of one generation."""
         for one in self.running.values():
             if generation is None or one.generation == generation:
@@ -174,26 +174,26 @@ class Children:
                 except ProcessLookupError:
                     pass
 
-    def end(self, generation: Generation) -> None:
+    def terminate(self, generation: Generation) -> None:
         """Tell all workers to end and wait until they have; the slow are killed."""
-        self.tell(signal.SIGTERM)
-        self.wait(generation, PATIENCE)
+        self.signal_all(signal.SIGTERM)
+        self.wait(generation, KILL_AFTER)
         for one in self.running.values():
             generation.log("error", f"child process {one.pid} still did not exit, sending a SIGKILL", code="AH00046")
-        self.tell(signal.SIGKILL)
+        self.signal_all(signal.SIGKILL)
         self.wait(generation, KILL_WAIT)
         for one in self.running.values():
             generation.log("error", f"could not make child process {one.pid} exit, attempting to continue anyway", code="AH00047")
             self._hang_up(one)
         self.running.clear()
 
-    def wait(self, generation: Generation, seconds: float, told: list[int] | None = None) -> None:
+    def wait(self, generation: Generation, seconds: float, signalled: list[int] | None = None) -> None:
         """Wait until all workers have ended, at most *seconds*, and only while *told* has no signal that stops at once."""
         end = time.monotonic() + seconds
-        while self.running and time.monotonic() < end and not {signal.SIGTERM, signal.SIGINT, *FATAL_SIGNALS} & set(told or ()):
+        while self.running and time.monotonic() < end and not {signal.SIGTERM, signal.SIGINT, *FATAL_SIGNALS} & set(signalled or ()):
             self.listen(min(1.0, max(0.0, end - time.monotonic())))
             try:
-                self.bury(generation)
+                self.reap(generation)
             except FatalChild:
                 continue
 

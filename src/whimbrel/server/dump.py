@@ -11,28 +11,28 @@ from collections.abc import AsyncIterator, Iterator
 from stat import S_ISREG
 from typing import Any, Final
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.head import Head
-from whimbrel.octets import text
-from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart
+from whimbrel.octets import to_text
+from whimbrel.request.answer import Response, Framing
+from whimbrel.request.body import FileSegment
 from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.record import Connection
 from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.service import Service
+from whimbrel.server.service import WorkerState
 
 PIECE: Final = 1968  # bytes of data in one line
 _DATA, _COUNT, _IN, _OUT = 100, 58, 135, 164  # lines of mod_dumpio.c
 
 
-class Dump:
+class DumpIO:
     """Writes the lines of one connection; *settings* say in which directions."""
 
     __slots__ = ("_about", "_engine", "_server", "input", "level", "old", "output")
 
     def __init__(self, engine: Any, server: Any, connection: Connection, settings: Any) -> None:
         self._engine, self._server = engine, server
-        self.old = not engine.configuration.dialect.ah_codes
+        self.old = not engine.configuration.dialect.messages_24
         self.level = settings.level if self.old else "trace7"
         self._about = Connection("", 0, connection.local_ip, connection.local_port) if self.old else connection
         self.input, self.output = settings.input, settings.output
@@ -43,11 +43,11 @@ class Dump:
         shown = f"{source}: mod_dumpio: {words}" if self.old and self.level == "debug" else f"mod_dumpio: {words}"
         self._engine.error_log.about_connection(self._about, self._server, LogLine(self.level, shown, "", "dumpio", source=source))
 
-    def data(self, way: str, kind: str, data: bytes, *, shown_as: str = "") -> None:
+    def data(self, direction: str, kind: str, data: bytes, *, shown_as: str = "") -> None:
         """So many bytes of data, and the bytes; what follows a NUL in a piece is not shown."""
-        self.say(f" dumpio_{way} (data-{kind}): {len(data)} bytes", _COUNT)
+        self.say(f" dumpio_{direction} (data-{kind}): {len(data)} bytes", _COUNT)
         for at in range(0, len(data), PIECE):
-            self.say(f" dumpio_{way} (data-{shown_as or kind}): {text(data[at:at + PIECE]).partition(chr(0))[0]}", _DATA)
+            self.say(f" dumpio_{direction} (data-{shown_as or kind}): {to_text(data[at:at + PIECE]).partition(chr(0))[0]}", _DATA)
 
     def asks(self, how: str, count: int) -> None:
         """httpd asks its filters for input."""
@@ -64,28 +64,28 @@ class Dump:
             self.say(f" dumpio_out (metadata-{mark}): 0 bytes", _COUNT)
 
 
-class DumpingProtocol(HttpProtocol):
+class DumpIOProtocol(HttpProtocol):
     """A connection whose server may want a dump; kept answers are made anew, so that all of it is told."""
 
     __slots__ = ("_dump",)
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: WorkerState) -> None:
         super().__init__(service)
-        self._dump: Dump | None = None
+        self._dump: DumpIO | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        engine, server = self.service.engine, self._manners.server
+        engine, server = self.service.engine, self._listener.server
         settings = engine.configuration.provider("dumpio", "wanted")(engine.configuration, server)
-        level = settings.level if not engine.configuration.dialect.ah_codes else "trace7"
-        heard = level == "notice" or enabled(server.conf(CoreServer).log_level, "dumpio", level)  # notices are always logged
-        if heard and (settings.input or settings.output):
-            self._dump, self._exact = Dump(engine, server, self.connection, settings), {}
+        level = settings.level if not engine.configuration.dialect.messages_24 else "trace7"
+        is_enabled = level == "notice" or enabled(server.config(CoreServerConfig).log_level, "dumpio", level)  # notices are always logged
+        if is_enabled and (settings.input or settings.output):
+            self._dump, self._by_head = DumpIO(engine, server, self.connection, settings), {}
             if settings.input:
                 self._dump.asks("getline-blocking", 0)
 
     def _quick(self, data: bytes) -> int:
-        return super()._quick(data) if self._dump is None else 0
+        return super()._try_cache(data) if self._dump is None else 0
 
     def _begin(self, head: Head) -> None:
         dump = self._dump
@@ -94,7 +94,7 @@ class DumpingProtocol(HttpProtocol):
                 if number:
                     dump.asks("getline-blocking", 0)
                 dump.data("in", "HEAP", line)
-        super()._begin(head)
+        super()._start_request(head)
 
     def _feed(self) -> None:
         dump, data = self._dump, self._buffer
@@ -103,13 +103,13 @@ class DumpingProtocol(HttpProtocol):
             dump.data("in", "HEAP", data)
         super()._feed()
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Response) -> None:
         dump = self._dump
         if dump is not None and dump.output:
             dump.say("dumpio_out", _OUT)
             dump.data("out", "HEAP", answer.head(self.service.date_field()))
             if answer.stream is not None:
-                answer.stream = _told(dump, answer.stream)
+                answer.stream = _logged_parts(dump, answer.stream)
             else:
                 dump.say("dumpio_out", _OUT)
                 for kind, data in _parts(answer):
@@ -131,18 +131,18 @@ class DumpingProtocol(HttpProtocol):
         super()._end()
 
 
-def _parts(answer: Answer) -> Iterator[tuple[str, bytes]]:
+def _parts(answer: Response) -> Iterator[tuple[str, bytes]]:
     """(kind of bucket, bytes) of the body; a file's content is a file's whether it was read beforehand or not."""
     r = answer.request
-    whole = r.info is not None and S_ISREG(r.info.st_mode) and r.status == 200 and r.handler in (None, "", "default-handler")
+    is_single_file = r.finfo is not None and S_ISREG(r.finfo.st_mode) and r.status == 200 and r.handler in (None, "", "default-handler")
     for part in answer.parts:
-        if isinstance(part, FilePart):
+        if isinstance(part, FileSegment):
             yield "FILE", part.read()
         elif part:
-            yield "FILE" if r.info is not None and whole and len(part) == r.info.st_size and answer.framing is not Framing.CHUNKED else "HEAP", part
+            yield "FILE" if r.finfo is not None and is_single_file and len(part) == r.finfo.st_size and answer.framing is not Framing.CHUNKED else "HEAP", part
 
 
-async def _told(dump: Dump, stream: Any) -> AsyncIterator[bytes]:
+async def _logged_parts(dump: DumpIO, stream: Any) -> AsyncIterator[bytes]:
     """*stream*, told piece by piece."""
     async for piece in stream:
         dump.say("dumpio_out", _OUT)

@@ -7,18 +7,18 @@ from typing import Any
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.dialect import Dialect
 from whimbrel.records import dataclass, field
 from whimbrel.request.engine import Engine
-from whimbrel.request.error_format import ErrorFormats, Message
+from whimbrel.request.error_format import ErrorFormats, LogRecord
 from whimbrel.request.identity import FULL
-from whimbrel.request.log import LEVELS, Facts, LogLine, error_line
+from whimbrel.request.log import LEVELS, LogContext, LogLine, error_line
 from whimbrel.server import words
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
-from whimbrel.server.scoreboard import Board, Life
+from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
 from whimbrel.server.service import tick_period
 from whimbrel.server.sockets import Key
 
@@ -35,8 +35,8 @@ class Generation:
     runtime: ServerRuntime
     logs: Logs
     sockets: dict[Key, socket.socket]
-    board: Board
-    life: Life
+    board: SharedScoreboard
+    life: ServerInfo
     programs: list[Any] = field(default_factory=list)
     period: float = field(init=False)
 
@@ -75,16 +75,16 @@ class Generation:
 
     def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
         """A line of the error log that belongs to no request; notices are always written."""
-        limit = self.configuration.main.conf(CoreServer).log_level.get("", LEVELS["warn"])
+        limit = self.configuration.main.config(CoreServerConfig).log_level.get("", LEVELS["warn"])
         if level != "notice" and LEVELS[level] > limit:
             return
-        core, now, runtime = self.configuration.main.conf(CoreServer), self.runtime.now(), self.runtime
-        line = LogLine(level, text, code if self.dialect.ah_codes else "", module, cause, source=source_of(module, code, text))
+        core, now, runtime = self.configuration.main.config(CoreServerConfig), self.runtime.now(), self.runtime
+        line = LogLine(level, text, code if self.dialect.messages_24 else "", module, cause, source=source_of(module, code, text))
         if core.error_log_format is not None:
-            message = Message(line, now, runtime.pid, self.configuration.main)
+            message = LogRecord(line, now, runtime.pid, self.configuration.main)
             self.logs.write(self.error_log, ErrorFormats(core.error_log_format, {}).line(message))
         else:
-            self.logs.write(self.error_log, error_line(line, Facts(now, runtime.pid, runtime.tid), new=self.dialect.ah_codes))
+            self.logs.write(self.error_log, error_line(line, LogContext(now, runtime.pid, runtime.tid), new=self.dialect.messages_24))
 
     @property
     def error_log(self) -> LogSink:
@@ -93,9 +93,9 @@ class Generation:
         return sink if sink is not None else LogSink("/dev/stderr")
 
     @property
-    def words(self) -> words.LifeWords:
+    def words(self) -> words.MpmMessages:
         """The words of the loaded MPM."""
         loaded = self.configuration.loaded
-        if loaded("mpm_prefork_module") or not self.dialect.ah_codes:
+        if loaded("mpm_prefork_module") or not self.dialect.messages_24:
             return words.PREFORK
         return words.WORKER if loaded("mpm_worker_module") else words.EVENT

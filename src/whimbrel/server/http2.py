@@ -22,22 +22,22 @@ from whimbrel.http.http2 import (
     ConnectionFault,
     MalformedRequest,
     RawField,
-    Reason,
-    Reset,
+    LogMessage,
+    ErrorCode,
     check_trailers,
     client_settings,
     read_request,
     upgraded,
 )
 from whimbrel.http.http2_hpack import FieldBlock
-from whimbrel.http.http2_wire import Wire
-from whimbrel.request.answer import Answer
+from whimbrel.http.http2_wire import ServerH2Connection
+from whimbrel.request.answer import Response
 from whimbrel.request.body import RequestBody
 from whimbrel.request.record import Connection
-from whimbrel.server.http2_kept import Repeater
+from whimbrel.server.http2_kept import CachedResponder
 from whimbrel.server.http2_stream import Sender, Stream, StreamBody
 from whimbrel.server.scoreboard import connection_row
-from whimbrel.server.service import FOREVER, Expiring, Manners, Service
+from whimbrel.server.service import FOREVER, TimedConnection, ListenerConfig, WorkerState
 
 WRITE_AHEAD: Final = 64 * 1024    # bytes that wait for the client before nothing more is read or sent
 LINGER: Final = 2.0               # seconds between our end of the connection and the client's
@@ -50,16 +50,16 @@ MAX_RESETS: Final = 1000          # streams that ended before their answer, beyo
 CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
 
 
-class Http2Connection(asyncio.Protocol, Expiring):
+class Http2Connection(asyncio.Protocol, TimedConnection):
     """See the module.  *settings* is mod_http2's record of the server that the connection's address belongs to."""
 
     def __init__(
-        self, service: Service, transport: asyncio.Transport, connection: Connection, manners: Manners, settings: Any, *, tls: bool = False,
+        self, service: WorkerState, transport: asyncio.Transport, connection: Connection, listener: ListenerConfig, settings: Any, *, tls: bool = False,
     ) -> None:
-        Expiring.__init__(self)
-        self.service, self.transport, self.connection, self.manners, self.settings, self.tls = (
-            service, transport, connection, manners, settings, tls)
-        self.wire: Wire[Stream] = Wire(self, settings.max_streams, settings.window)
+        TimedConnection.__init__(self)
+        self.service, self.transport, self.connection, self.listener, self.settings, self.tls = (
+            service, transport, connection, listener, settings, tls)
+        self.wire: ServerH2Connection[Stream] = ServerH2Connection(self, settings.max_streams, settings.window)
         self.streams = self.wire.streams
         self.running = 0              # requests that are worked on, those of streams that are gone included
         self.waiting = 0              # streams that wait for the client: for its window or its body
@@ -68,12 +68,12 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.answered = self.resets = self.held = self.heads = self.pending = 0
         self.max_pending = FIRST_PENDING
         self.sender = Sender(self)
-        self.repeater = Repeater(self)
+        self.repeater = CachedResponder(self)
         connection.served = 1
-        connection.ending = False
+        connection.is_draining = False
         self._begun: deque[Stream] = deque()  # requests that the engine has not seen yet
         self._input = b""             # what has arrived and was not worked on yet
-        self._has_preface = self._has_turn = self._has_window = False
+        self._has_preface = self._has_tick = self._has_window = False
         self._is_reading, self._turns = True, 0
 
     # the connection -------------------------------------------------------------------------------------------------------------------------------
@@ -92,13 +92,13 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.wire.begin()
         try:
             if payload is None:
-                raise ConnectionFault(Reset.PROTOCOL_ERROR)
+                raise ConnectionFault(ErrorCode.PROTOCOL_ERROR)
             self.wire.apply(payload)
         except ConnectionFault as fault:
             self.close(fault.code)
             return
         self.wire.highest = 1
-        self._respond(self._stream(1, upgraded(head, self.manners.rules), RequestBody(0), ended=True))
+        self._respond(self._stream(1, upgraded(head, self.listener.rules), RequestBody(0), ended=True))
         self.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -108,7 +108,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
             self.forget(stream)
         self._input = b""
         self._wake()
-        self.service.leave(self)
+        self.service.remove(self)
 
     def eof_received(self) -> bool:
         return False
@@ -121,7 +121,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
     def resume_writing(self) -> None:
         self.paused = False
         self._wake()
-        self._turn_soon()
+        self._schedule_tick()
         self.set_deadline()
 
     def _wake(self) -> None:
@@ -147,17 +147,17 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if self.ended:
             return
         self._input = self._input + data if self._input else data
-        if not self._has_turn:
-            self._turn()
+        if not self._has_tick:
+            self._tick()
 
-    def _turn_soon(self) -> None:
-        if not self._has_turn:
-            self._has_turn = True
-            self.service.loop.call_soon(self._turn)
+    def _schedule_tick(self) -> None:
+        if not self._has_tick:
+            self._has_tick = True
+            self.service.loop.call_soon(self._tick)
 
-    def _turn(self) -> None:
+    def _tick(self) -> None:
         """Do the work of one turn of the loop, and have another one where more is to be done."""
-        self._has_turn = False
+        self._has_tick = False
         if self.ended or self.paused:
             return
         try:
@@ -178,7 +178,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self._read_on(wanted=not more)
         self.flush()
         if more or (self._begun and self._may_begin):
-            self._turn_soon()
+            self._schedule_tick()
 
     def _read_on(self, *, wanted: bool) -> None:
         """Read from the client, or stop that."""
@@ -197,7 +197,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         try:
             while wire.work < MAX_WORK and size - at >= 9 and not self.ended and len(wire.out) < WRITE_AHEAD:
                 start = at
-                at = self.repeater.at_once(data, at, MAX_WORK)
+                at = self.repeater.fast_path(data, at, MAX_WORK)
                 if at > start:
                     continue
                 end = wire.frame_end(data, at)
@@ -217,16 +217,16 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     def set_deadline(self) -> None:
         """Between requests the keep-alive time, while something depends on the client Timeout, else no end."""
-        manners = self.manners
+        listener = self.listener
         if self.ended:
             return
         if self.paused or self.waiting or not (self.answered or self.streams):
-            seconds = self.settings.stream_timeout or manners.timeout
+            seconds = self.settings.stream_timeout or listener.timeout
         elif self.streams:
             self.deadline = FOREVER
             return
         else:
-            seconds = manners.keep_alive
+            seconds = listener.keep_alive
         self.deadline = self.service.clock + seconds
 
     def on_window(self) -> None:
@@ -244,34 +244,34 @@ class Http2Connection(asyncio.Protocol, Expiring):
         """A request whose head is complete; *ended*: so is the request."""
         most = self.settings.max_streams
         if self.leaving or self.running >= most or len(self.streams) >= most or self.heads > MAX_HEADS:
-            self._refuse(number, Reset.REFUSED_STREAM)
+            self._refuse(number, ErrorCode.REFUSED_STREAM)
             return
         raw = block.raw_head(self.wire.takes_push) if ended else b""
-        if raw and self.repeater.quick(number, raw):
+        if raw and self.repeater.try_cache(number, raw):
             return
         try:
-            head = read_request(block.fields, self.manners.limits, self.manners.rules, raw=raw, ended=ended)
+            head = read_request(block.fields, self.listener.limits, self.listener.rules, raw=raw, ended=ended)
         except MalformedRequest as problem:
             self._refuse(number, problem.code)
             return
         if ended and head.length:
-            self._refuse(number, Reset.PROTOCOL_ERROR)
+            self._refuse(number, ErrorCode.PROTOCOL_ERROR)
             return
         self.wire.idle = 0
         body = RequestBody(0) if ended else StreamBody(head.length, self, number)
         stream = self._stream(number, head, body, ended=ended)
-        stream.head_size, stream.turn = block.size, self._turns
+        stream.head_size, stream.tick = block.size, self._turns
         self.heads += block.size
         self._begun.append(stream)
 
-    def _refuse(self, number: int, code: Reset) -> None:
+    def _refuse(self, number: int, code: ErrorCode) -> None:
         self.wire.reset(number, code)
         self._count_reset()
 
     def _count_reset(self) -> None:
         self.resets += 1
         if self.resets > MAX_RESETS:
-            raise ConnectionFault(Reset.ENHANCE_YOUR_CALM)
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM)
 
     @property
     def _may_begin(self) -> bool:
@@ -286,7 +286,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         """
         begun, left = self._begun, MAX_BEGUN
         while begun and left and self._may_begin and not self.ended:
-            if more and begun[0].turn == self._turns:
+            if more and begun[0].tick == self._turns:
                 break
             stream = begun.popleft()
             left -= 1
@@ -294,10 +294,10 @@ class Http2Connection(asyncio.Protocol, Expiring):
 
     def _stream(self, number: int, head: Head, body: RequestBody, *, ended: bool) -> Stream:
         one, service = self.connection, self.service
-        tag = f"{service.engine.runtime.pid}-{one.ident}-{number}"
+        tag = f"{service.engine.runtime.pid}-{one.id}-{number}"
         push = "on" if self.settings.push and self.wire.takes_push else "off"
         notes = {**one.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
-        connection = Connection(one.client_ip, one.client_port, one.local_ip, one.local_port, served=1, ident=one.ident, ending=True, notes=notes)
+        connection = Connection(one.client_ip, one.client_port, one.local_ip, one.local_port, served=1, id=one.id, is_draining=True, notes=notes)
         self.running += 1
         stream = Stream(number, connection, head, body, ended=ended)
         self.wire.open(stream)
@@ -310,13 +310,13 @@ class Http2Connection(asyncio.Protocol, Expiring):
         except Exception as problem:
             self._failed(stream, problem)
             return
-        if isinstance(answer, Answer):
+        if isinstance(answer, Response):
             self.sender.send(stream, answer)
         else:
             self.pending += 1
             stream.task = self.service.loop.create_task(self._later(stream, answer))
 
-    async def _later(self, stream: Stream, waiting: Awaitable[Answer]) -> None:
+    async def _later(self, stream: Stream, waiting: Awaitable[Response]) -> None:
         try:
             answer = await waiting
         except Exception as problem:
@@ -335,7 +335,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         self.pending -= 1
         self.max_pending = FIRST_PENDING if self.held else min(2 * self.max_pending, self.settings.max_streams)
         if self._begun:
-            self._turn_soon()
+            self._schedule_tick()
 
     def _failed(self, stream: Stream, problem: BaseException) -> None:
         """A fault of the server's own: the client gets a 500 without a body."""
@@ -358,14 +358,14 @@ class Http2Connection(asyncio.Protocol, Expiring):
         stream.received += len(data)
         length = stream.head.length
         if length is not None and (stream.received > length or (stream.ended and stream.received != length)):
-            self._end(stream, Reset.PROTOCOL_ERROR)
+            self._end(stream, ErrorCode.PROTOCOL_ERROR)
             return
         if data:
             stream.body.feed(data)
         if stream.ended:
             stream.body.end()
 
-    def took(self, number: int, size: int) -> None:
+    def release_window(self, number: int, size: int) -> None:
         """*size* bytes of a body were read: the client may send as many again."""
         stream = self.streams.get(number)
         if size and stream is not None and not self.ended:
@@ -381,7 +381,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
             self.on_data(stream, b"")
 
     # the end of streams ---------------------------------------------------------------------------------------------------------------------------
-    def _end(self, stream: Stream, code: Reset) -> None:
+    def _end(self, stream: Stream, code: ErrorCode) -> None:
         """End a stream from our side, for what the client did."""
         self.wire.reset(stream.number, code)
         self.on_broken(stream)
@@ -411,7 +411,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
             self.wire.consume(stream, stream.body.buffered)
         self.wire.drop(stream)
         if not stream.body.ended:
-            stream.body.fail(BodyError(400, Reason("", "", "", "(104)Connection reset by peer")))
+            stream.body.fail(BodyError(400, LogMessage("", "", "", "(104)Connection reset by peer")))
         stream.wake()
 
     def done(self, stream: Stream) -> None:
@@ -425,18 +425,18 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if stream.gone:
             return
         self.resets = max(0, self.resets - 1)
-        self.took(stream.number, stream.body.buffered)
+        self.release_window(stream.number, stream.body.buffered)
         if stream.ended:
             self.wire.drop(stream)
         else:
-            self.wire.reset(stream.number, Reset.NO_ERROR)
+            self.wire.reset(stream.number, ErrorCode.NO_ERROR)
         if self._begun:
-            self._turn_soon()
+            self._schedule_tick()
         if self.leaving and not self.streams:
             self.close()
 
     # ends -----------------------------------------------------------------------------------------------------------------------------------------
-    def close(self, code: Reset = Reset.NO_ERROR, *, text: bytes = b"") -> None:
+    def close(self, code: ErrorCode = ErrorCode.NO_ERROR, *, text: bytes = b"") -> None:
         """Say goodbye and close our side; the client has a moment to read it."""
         if self.ended or self.transport.is_closing():
             return
@@ -464,9 +464,9 @@ class Http2Connection(asyncio.Protocol, Expiring):
         late = [stream for stream in self.streams.values() if stream.waits]
         for stream in late:
             if stream.room is None and not stream.body.ended:
-                stream.body.fail(BodyError(408, Reason("", "", "", "(70007)The timeout specified has expired")))
+                stream.body.fail(BodyError(408, LogMessage("", "", "", "(70007)The timeout specified has expired")))
             else:
-                self.wire.reset(stream.number, Reset.CANCEL)
+                self.wire.reset(stream.number, ErrorCode.CANCEL)
                 self.forget(stream)
         if late:
             self.flush()
@@ -478,7 +478,7 @@ class Http2Connection(asyncio.Protocol, Expiring):
         if not self.leaving and not self.ended:
             self.leaving = True
             if self.streams:
-                self.wire.farewell(Reset.NO_ERROR)
+                self.wire.farewell(ErrorCode.NO_ERROR)
                 self.flush()
             else:
                 self.close()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.http.http2_hpack import FieldBlock
-from whimbrel.request.kept import Kept
+from whimbrel.request.kept import CachedResponse
 from whimbrel.request.raw_head import RawHead
 from whimbrel.server.http2_stream import MAX_HEAD
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before one is written
 
 
-class Same:
+class LastHit:
     """A cached response, the block of fields that it answers, and what it takes to give it once more before
     anything else has happened.
     """
 
-    __slots__ = ("adders", "encoded", "kept", "request")
+    __slots__ = ("adders", "encoded", "cached", "request")
 
     def __init__(
         self,
-        kept: Kept,
+        cached: CachedResponse,
         request: FieldBlock,
         encoded: bytes,
         adders: list[tuple[Callable[[bytes], None], bytes]],
     ) -> None:
-        self.kept, self.request, self.encoded, self.adders = kept, request, encoded, adders
+        self.cached, self.request, self.encoded, self.adders = cached, request, encoded, adders
 
 
-class Repeater:
+class CachedResponder:
     """Gives cached responses to the requests of one connection, without a `Stream`."""
 
     def __init__(self, session: Http2Connection) -> None:
         self.session = session
 
-    def at_once(self, data: bytes, at: int, most: int) -> int:
+    def fast_path(self, data: bytes, at: int, most: int) -> int:
         """Answer the requests in *data* from *at* on that are single frames with known fields, while cached
         responses have room.
 
@@ -65,76 +65,76 @@ class Repeater:
             request, number = known.get(data[at + 9 : end]), int.from_bytes(data[at + 5 : at + 9])
             if request is None or number <= wire.highest or not number & 1 or number >> 31:
                 break
-            if same is not None and same.request is request and same.kept.size <= wire.window:
-                self._once_more(number, same)
+            if same is not None and same.request is request and same.cached.size <= wire.window:
+                self._replay(number, same)
             else:
                 raw = request.raw_head(wire.takes_push)
-                kept, head = self._kept(raw) if raw else (None, None)
-                if kept is None or not self._give(number, kept, head):
+                cached, head = self._lookup(raw) if raw else (None, None)
+                if cached is None or not self._give(number, cached, head):
                     break
-                same = self._same(kept, request) if head is None and end < size else None
+                same = self._same(cached, request) if head is None and end < size else None
             wire.highest = number
             wire.work += 1
             at = end
         return at
 
-    def _once_more(self, number: int, same: Same) -> None:
+    def _replay(self, number: int, same: LastHit) -> None:
         """Give the response that was just given to the same fields."""
-        session, kept = self.session, same.kept
+        session, cached = self.session, same.cached
         for add, line in same.adders:
             add(line)
         session.service.requests += 1
-        session.service.sent += kept.size
+        session.service.sent += cached.size
         session.answered += 1
-        session.wire.answer(number, same.encoded, kept.body)
+        session.wire.answer(number, same.encoded, cached.body)
 
-    def _same(self, kept: Kept, request: FieldBlock) -> Same | None:
+    def _same(self, cached: CachedResponse, request: FieldBlock) -> LastHit | None:
         """What it takes to give *kept* again in this turn; None where each use of it differs."""
         service, connection = self.session.service, self.session.connection
-        if not kept.steady or connection.user_ip or connection.notes:
+        if not cached.is_log_line_stable or connection.useragent_ip or connection.notes:
             return None
-        if not kept.adds:
-            kept.adds = tuple([service.engine.runtime.log_adder(sink) for sink, _line in kept.writers])
-        encoded = self.session.wire.encoder.head(kept.before, service.date, kept.after)
-        return Same(
-            kept,
+        if not cached.adds:
+            cached.adds = tuple([service.engine.runtime.log_appender(sink) for sink, _line in cached.writers])
+        encoded = self.session.wire.encoder.head(cached.head_prefix, service.date, cached.head_suffix)
+        return LastHit(
+            cached,
             request,
             encoded,
-            [(add, line) for add, (_sink, line) in zip(kept.adds, kept.lines, strict=True)],
+            [(add, line) for add, (_sink, line) in zip(cached.adds, cached.lines, strict=True)],
         )
 
-    def _give(self, number: int, kept: Kept, head: RawHead | None) -> bool:
+    def _give(self, number: int, cached: CachedResponse, head: RawHead | None) -> bool:
         """Send a cached response, if the windows have room for it."""
         session, wire = self.session, self.session.wire
-        if kept.size > session.sender.largest or kept.head_size > MAX_HEAD or not wire.has_room(kept.size):
+        if cached.size > session.sender.largest or cached.head_size > MAX_HEAD or not wire.has_room(cached.size):
             return False
         service = session.service
-        service.engine.repeated(kept, session.connection, head)
+        service.engine.log_hit(cached, session.connection, head)
         service.requests += 1
-        service.sent += kept.size
+        service.sent += cached.size
         session.answered += 1
         session.resets = max(0, session.resets - 1)
         wire.idle = 0
-        wire.answer(number, wire.encoder.head(kept.before, service.date, kept.after), kept.body)
+        wire.answer(number, wire.encoder.head(cached.head_prefix, service.date, cached.head_suffix), cached.body)
         return True
 
-    def _kept(self, raw: bytes) -> tuple[Kept | None, RawHead | None]:
+    def _lookup(self, raw: bytes) -> tuple[CachedResponse | None, RawHead | None]:
         """The cached response to a head, and the head where it is not the same to the byte."""
         service, connection, limits = (
             self.session.service,
             self.session.connection,
-            self.session.manners.limits,
+            self.session.listener.limits,
         )
-        service.begin_turn()
-        book = service.engine.kept.book(connection.local_ip, connection.local_port)
-        kept, head = book.look(connection, raw, limits, service.turn, spare=1)
-        if kept is not None:
-            kept.renew(service.date, service.now)
-        return kept, head
+        service.begin_tick()
+        index = service.engine.response_cache.index(connection.local_ip, connection.local_port)
+        cached, head = index.lookup(connection, raw, limits, service.tick, spare=1)
+        if cached is not None:
+            cached.refresh(service.date, service.now)
+        return cached, head
 
-    def quick(self, number: int, raw: bytes) -> bool:
+    def try_cache(self, number: int, raw: bytes) -> bool:
         """Give the cached response to the request whose `raw_head` is *raw*, if there is one and the windows
         have room for it.
         """
-        kept, head = self._kept(raw)
-        return kept is not None and not self.session.sender.padding and self._give(number, kept, head)
+        cached, head = self._lookup(raw)
+        return cached is not None and not self.session.sender.padding and self._give(number, cached, head)

@@ -10,11 +10,11 @@ from time import time
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.http.head import Head
-from whimbrel.http.http2 import Reset
+from whimbrel.http.http2 import ErrorCode
 from whimbrel.http.http2_wire import MAX_SENT_FRAME, StreamState
 from whimbrel.numbers import decimal, is_digits
-from whimbrel.request.answer import Answer
-from whimbrel.request.body import FilePart, RequestBody
+from whimbrel.request.answer import Response
+from whimbrel.request.body import FileSegment, RequestBody
 from whimbrel.request.record import Connection
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Stream(StreamState):
     """
 
     __slots__ = (
-        "body", "connection", "gone", "head", "head_size", "held", "received", "room", "task", "turn")
+        "body", "connection", "gone", "head", "head_size", "held", "received", "room", "task", "tick")
 
     def __init__(
         self, number: int, connection: Connection, head: Head, body: RequestBody, *, ended: bool,
@@ -46,7 +46,7 @@ class Stream(StreamState):
         super().__init__(number, ended)
         self.connection, self.head, self.body = connection, head, body
         self.gone = False
-        self.received = self.held = self.head_size = self.turn = 0
+        self.received = self.held = self.head_size = self.tick = 0
         self.room: asyncio.Future[None] | None = None
         self.task: asyncio.Task[None] | None = None
 
@@ -96,7 +96,7 @@ class StreamBody(RequestBody):
         finally:
             session.waiting -= self.wanted
             self.wanted = False
-        session.took(self._stream, len(data))
+        session.release_window(self._stream, len(data))
         session.flush()
         return data
 
@@ -113,14 +113,14 @@ class Sender:
         self.padding = (1 << settings.padding) - 1
         self.largest = settings.max_data or 1 << 24
 
-    def send(self, stream: Stream, answer: Answer) -> None:
+    def send(self, stream: Stream, answer: Response) -> None:
         """Send *answer*: at once what has room, the rest as the client takes it."""
         if stream.gone:
             self._drop(stream, answer)
             return
         parts, wire = answer.parts, self.wire
-        block = wire.encoder.head(answer.before, self.session.service.date_field(), answer.after)
-        if answer.stream is None and not any(isinstance(part, FilePart) for part in parts):
+        block = wire.encoder.head(answer.head_prefix, self.session.service.date_field(), answer.head_suffix)
+        if answer.stream is None and not any(isinstance(part, FileSegment) for part in parts):
             body = b"".join(cast(list[bytes], parts))
             wire.send_head(stream.number, block, end=not body)
             count = self._now(stream, body)
@@ -156,7 +156,7 @@ class Sender:
         padding = random.randrange(self.padding + 1) if self.padding else None
         self.wire.send_data(stream, data, end=end, padding=padding)
 
-    async def _rest(self, stream: Stream, answer: Answer, count: int) -> None:
+    async def _rest(self, stream: Stream, answer: Response, count: int) -> None:
         """What can't be sent at once; a failure resets the stream, so that the client sees that something is missing."""
         session = self.session
         try:
@@ -172,7 +172,7 @@ class Sender:
                 session.service.report(problem)
             if not stream.gone:
                 stream.connection.aborted = True
-                session.wire.reset(stream.number, Reset.INTERNAL_ERROR)
+                session.wire.reset(stream.number, ErrorCode.INTERNAL_ERROR)
                 session.forget(stream)
         finally:
             await _close(answer)
@@ -208,14 +208,14 @@ class Sender:
             session.waiting -= 1
             stream.room = None
 
-    def _drop(self, stream: Stream, answer: Answer) -> None:
+    def _drop(self, stream: Stream, answer: Response) -> None:
         stream.task = self.session.service.loop.create_task(self._dropped(stream, answer))
 
-    async def _dropped(self, stream: Stream, answer: Answer) -> None:
+    async def _dropped(self, stream: Stream, answer: Response) -> None:
         await _close(answer)
         self.finish(stream, answer, 0)
 
-    def finish(self, stream: Stream, answer: Answer, count: int) -> None:
+    def finish(self, stream: Stream, answer: Response, count: int) -> None:
         """The answer is out as far as it goes: log it and go on."""
         service, request = self.session.service, answer.request
         self.session.held -= stream.held
@@ -223,22 +223,22 @@ class Sender:
         if request.header_only and request.status == 200:
             length = request.headers_out.get("Content-Length") or ""
             count = decimal(length) if is_digits(length) else count  # as httpd counts it: the body that was not sent
-            request.outside()
-        stream.connection.ending = False  # it was set so that the answer counts as a connection's last; it may still be kept
+            request.set_uncacheable()
+        stream.connection.is_draining = False  # it was set so that the answer counts as a connection's last; it may still be kept
         service.requests += 1
         service.sent += count
-        service.duration += max(0.0, time() - answer.begun) * 1000.0
+        service.duration += max(0.0, time() - answer.received_at) * 1000.0
         try:
-            answer.sent(count)
+            answer.on_sent(count)
         except Exception as problem:
             service.report(problem)
         self.session.done(stream)
 
 
-async def _pieces(answer: Answer, start: int) -> AsyncIterator[bytes]:
+async def _pieces(answer: Response, start: int) -> AsyncIterator[bytes]:
     """The body of an answer in pieces of moderate size; of bytes, from *start* on."""
     for part in answer.parts:
-        if isinstance(part, FilePart):
+        if isinstance(part, FileSegment):
             at = 0
             while at < part.length:
                 data = os.pread(part.handle, min(READ, part.length - at), part.offset + at)
@@ -255,10 +255,10 @@ async def _pieces(answer: Answer, start: int) -> AsyncIterator[bytes]:
                 yield data
 
 
-async def _close(answer: Answer) -> None:
+async def _close(answer: Response) -> None:
     """Give back what an answer holds."""
     for part in answer.parts:
-        if isinstance(part, FilePart):
+        if isinstance(part, FileSegment):
             os.close(part.handle)
     close = getattr(answer.stream, "aclose", None)
     if close is not None:

@@ -16,9 +16,9 @@ from whimbrel.config.configuration import AUTHENTICATION, Configuration
 LIBRARIES: Final = "libraries"  # providers: a function of the configuration that gives the names of what it makes workers import
 _PACKAGE: Final = "whimbrel"
 # What the standard library and uvloop import only when it is used.
-BEHIND_THE_SCENES: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodings.utf_8")
+STDLIB_LAZY: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodings.utf_8")
 # By module, what its functions import and the server has not, and what libraries import behind the scenes; names of ours begin with a dot.
-LATER: Final[dict[str, str]] = {
+LAZY_IMPORTS: Final[dict[str, str]] = {
     "config.addresses": "ipaddress",
     "config.unbuilt": ".expr.parser",
     "expr.compile": ".expr.compiler .expr.parser",
@@ -53,22 +53,22 @@ def import_everything(configuration: Configuration, done: set[str] | None = None
 
     *done* are modules that were looked at before; it grows.
     """
-    for name in BEHIND_THE_SCENES:
+    for name in STDLIB_LAZY:
         import_module(name)
     for module in configuration.modules.modules:
         for hook in module.hooks:
             import_module(hook.make.__module__)
-    for ask in configuration.modules.providers(LIBRARIES).values():
-        for name in ask(configuration):
+    for provider in configuration.modules.providers(LIBRARIES).values():
+        for name in provider(configuration):
             _import(name)
-    _follow(set() if done is None else done, _spared(configuration))
+    _follow(set() if done is None else done, _not_needed(configuration))
 
 
-def _spared(configuration: Configuration) -> frozenset[str]:
+def _not_needed(configuration: Configuration) -> frozenset[str]:
     """What no request will ask for."""
-    asked = {".server.http2": configuration.loaded("http2_module"),
-             ".modules.passwords": AUTHENTICATION in configuration.declared or configuration.dialect.access_in_core}
-    return frozenset(name for name, found in asked.items() if not found)
+    needed = {".server.http2": configuration.loaded("http2_module"),
+             ".modules.passwords": AUTHENTICATION in configuration.declared_names or configuration.dialect.access_in_core}
+    return frozenset(name for name, found in needed.items() if not found)
 
 
 def _follow(done: set[str], spared: frozenset[str]) -> None:
@@ -76,7 +76,7 @@ def _follow(done: set[str], spared: frozenset[str]) -> None:
     while fresh := {name for name in sys.modules if name.startswith(_PACKAGE)} - done:
         done |= fresh
         for module in fresh:
-            for name in LATER.get(module.removeprefix(f"{_PACKAGE}."), "").split():
+            for name in LAZY_IMPORTS.get(module.removeprefix(f"{_PACKAGE}."), "").split():
                 if name not in spared:
                     _import(name)
 

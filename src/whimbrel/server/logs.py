@@ -16,12 +16,12 @@ from typing import Final
 from whimbrel.config.model import LogSink
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.numbers import upper
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.request.log import LEVELS
-from whimbrel.server.pipes import LogProgram
-from whimbrel.server.words import cause, coded, complain, not_opened
+from whimbrel.server.pipes import PipedLog
+from whimbrel.server.words import apr_error, with_code, complain, logs_not_opened
 
 ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and httpd's buffer under BufferedLogs
 MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before lines are dropped (disk) or the worker waits too (program)
@@ -29,10 +29,10 @@ RETRY: Final = 0.5               # seconds until what could not be written is tr
 QUICK_END: Final = 1.0           # a log program that ran no longer is started again after a pause, and so is one that could not be started
 RESTART_PAUSE: Final = 1.0       # seconds
 LAST_WAIT: Final = 3.0           # seconds that the end of a worker waits for a slow program
-_DATED: Final = pattern(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )", re.ASCII)
+_DATED: Final = compile(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )", re.ASCII)
 
 
-class Output:
+class LogFile:
     """An open log; *hold* keeps lines until they fill a block (BufferedLogs)."""
 
     def __init__(self, handle: int, *, pipe: bool = False, hold: bool = False) -> None:
@@ -85,7 +85,7 @@ def _shortened(lines: bytes) -> bytes:
     return lines if len(lines) <= MAX_WAITING else lines[:lines.rfind(b"\n", 0, MAX_WAITING) + 1]
 
 
-class Syslog(Output):
+class Syslog(LogFile):
     """The system's log: it has its own times, and gets the level of each line as priority."""
 
     def __init__(self) -> None:
@@ -121,15 +121,15 @@ class Logs:
 
     def __init__(self, dialect: Dialect, program: str, server_root: str = "") -> None:
         self.dialect, self.program, self.server_root = dialect, program, server_root
-        self.outputs: dict[LogSink, Output] = {}
-        self.programs: list[LogProgram] = []
+        self.outputs: dict[LogSink, LogFile] = {}
+        self.programs: list[PipedLog] = []
         self.restart_at: float | None = None  # when a log program is due to be started again (monotonic)
         self.report: Callable[[str], None] = lambda text: None
         self._soon: Callable[[Callable[[], None]], object] | None = None
         self._later: Callable[[float, Callable[[], None]], object] | None = None
         self._retrying = False
-        self._due: list[Output] = []
-        self._by_id: dict[int, tuple[LogSink, Output]] = {}
+        self._due: list[LogFile] = []
+        self._by_id: dict[int, tuple[LogSink, LogFile]] = {}
 
     # opening ----------------------------------------------------------------------------------
     def open_error_log(self, sink: LogSink) -> None:
@@ -154,57 +154,57 @@ class Logs:
             else:
                 self._open_transfer_log(sink).hold = hold
 
-    def _open_file(self, sink: LogSink) -> Output:
+    def _open_file(self, sink: LogSink) -> LogFile:
         try:
             return self._append_to(sink)
         except OSError as problem:
             text = f"{self.program}: could not open error log file {sink.target}."
-            raise not_opened(self.dialect, "AH00091", text, cause(problem)) from None
+            raise logs_not_opened(self.dialect, "AH00091", text, apr_error(problem)) from None
 
-    def _open_transfer_log(self, sink: LogSink) -> Output:
+    def _open_transfer_log(self, sink: LogSink) -> LogFile:
         """The error log is open by then, and has the reason."""
         try:
             return self._append_to(sink)
         except OSError as problem:
-            self.report(coded(self.dialect, "AH00649", f"could not open transfer log file {sink.target}.", cause(problem)))
-            raise StartError(coded(self.dialect, "AH00015", "Unable to open logs")) from None
+            self.report(with_code(self.dialect, "AH00649", f"could not open transfer log file {sink.target}.", apr_error(problem)))
+            raise StartError(with_code(self.dialect, "AH00015", "Unable to open logs")) from None
 
-    def _append_to(self, sink: LogSink) -> Output:
-        return self._keep(sink, Output(os.open(raw(sink.target), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)))
+    def _append_to(self, sink: LogSink) -> LogFile:
+        return self._keep(sink, LogFile(os.open(to_bytes(sink.target), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)))
 
-    def _open_program(self, sink: LogSink, *, error_log: bool) -> Output:
+    def _open_program(self, sink: LogSink, *, error_log: bool) -> LogFile:
         program = None
         try:
-            program = LogProgram(sink, self.server_root)
+            program = PipedLog(sink, self.server_root)
             program.start()
         except OSError as problem:
             if program is not None:
                 program.close()
             raise self._not_started(sink, problem, error_log) from None
         self.programs.append(program)
-        return self._keep(sink, Output(program.write_end, pipe=True))
+        return self._keep(sink, LogFile(program.write_end, pipe=True))
 
     def _not_started(self, sink: LogSink, problem: OSError, error_log: bool) -> StartError:
-        new = self.dialect.ah_codes
+        new = self.dialect.messages_24
         if error_log:
-            return not_opened(self.dialect, "AH00089", "Couldn't start ErrorLog process" + (f" '{sink.target}'." if new else ""), cause(problem))
+            return logs_not_opened(self.dialect, "AH00089", "Couldn't start ErrorLog process" + (f" '{sink.target}'." if new else ""), apr_error(problem))
         text = f"unable to start piped log program '{sink.target}'"
         if new:
-            return not_opened(self.dialect, "AH00104", text, cause(problem))
-        return not_opened(self.dialect, "", f"{text}: {os.strerror(problem.errno or 0)}")
+            return logs_not_opened(self.dialect, "AH00104", text, apr_error(problem))
+        return logs_not_opened(self.dialect, "", f"{text}: {os.strerror(problem.errno or 0)}")
 
     def _open_syslog(self, sink: LogSink) -> None:
         import syslog
 
         facility, _, tag = sink.target.partition(":")
-        number: int | None = getattr(syslog, f"LOG_{upper(facility) or 'LOCAL7'}", None if self.dialect.ah_codes else syslog.LOG_LOCAL7)
+        number: int | None = getattr(syslog, f"LOG_{upper(facility) or 'LOCAL7'}", None if self.dialect.messages_24 else syslog.LOG_LOCAL7)
         if number is None:
             text = f"{self.program}: could not open syslog error log {sink.target}."
-            raise not_opened(self.dialect, "AH10036", text, "(20024)The given path is misformatted or contained invalid characters")
+            raise logs_not_opened(self.dialect, "AH10036", text, "(20024)The given path is misformatted or contained invalid characters")
         syslog.openlog(tag or self.program, syslog.LOG_PID, number)
         self._keep(sink, Syslog())
 
-    def _keep(self, sink: LogSink, output: Output) -> Output:
+    def _keep(self, sink: LogSink, output: LogFile) -> LogFile:
         self.outputs[sink] = output
         return output
 
@@ -222,34 +222,34 @@ class Logs:
             output.flush()
             return
         if not self._due:
-            self._soon(self.turn_over)
+            self._soon(self.flush_tick)
         self._due.append(output)
 
-    def adder(self, sink: LogSink) -> Callable[[bytes], None]:
+    def appender(self, sink: LogSink) -> Callable[[bytes], None]:
         """A quick `write` for whole lines to one open log, for turns of the loop in which something was written there before."""
         known = self._by_id.get(id(sink))
         return (known[1] if known is not None else self._find(sink)).add
 
-    def turn_over(self) -> None:
+    def flush_tick(self) -> None:
         """Write what this turn has logged."""
         due, self._due = self._due, []
         for output in due:
             output.flush(everything=False)
             if output.blocked:
-                self._try_again_later()
+                self._retry_later()
 
-    def _try_again_later(self) -> None:
+    def _retry_later(self) -> None:
         if self._later is not None and not self._retrying:
             self._retrying = True
-            self._later(RETRY, self._try_again)
+            self._later(RETRY, self._retry)
 
-    def _try_again(self) -> None:
+    def _retry(self) -> None:
         self._retrying = False
         for output in self.outputs.values():
             if output.blocked:
                 output.flush()
                 if output.blocked:
-                    self._try_again_later()
+                    self._retry_later()
 
     def flush(self) -> None:
         """Write everything, held lines too."""
@@ -262,7 +262,7 @@ class Logs:
         for output in self.outputs.values():
             output.finish(end)
 
-    def _find(self, sink: LogSink) -> Output:
+    def _find(self, sink: LogSink) -> LogFile:
         """The open log of *sink*; one that nobody announced is opened now, or goes to the main error log."""
         output = self.outputs.get(sink)
         if output is None:
@@ -270,7 +270,7 @@ class Logs:
                 self.open([sink])
                 output = self.outputs[sink]
             except StartError:
-                output = self.outputs[sink] = next(iter(self.outputs.values()), Output(2))
+                output = self.outputs[sink] = next(iter(self.outputs.values()), LogFile(2))
         self._by_id[id(sink)] = (sink, output)
         return output
 
@@ -280,7 +280,7 @@ class Logs:
         for program in self.programs:
             if program.pid == pid:
                 program.ended()
-                complain(coded(self.dialect, "AH00106", f"piped log program '{program.sink.target}' failed unexpectedly"))
+                complain(with_code(self.dialect, "AH00106", f"piped log program '{program.sink.target}' failed unexpectedly"))
                 if time.monotonic() - program.started < QUICK_END:
                     self.restart_at = self.restart_at or time.monotonic() + RESTART_PAUSE
                 else:
@@ -294,13 +294,13 @@ class Logs:
                 if not program.pid and not program.ending:
                     self._restart(program)
 
-    def _restart(self, program: LogProgram) -> None:
+    def _restart(self, program: PipedLog) -> None:
         try:
             program.start()
         except OSError as problem:
-            target, why = program.sink.target, cause(problem)
-            complain(coded(self.dialect, "AH00104", f"unable to start piped log program '{target}'", why) + "\n"
-                     + coded(self.dialect, "AH00107", f"piped_log_maintenance: unable to respawn '{target}'", why))
+            target, why = program.sink.target, apr_error(problem)
+            complain(with_code(self.dialect, "AH00104", f"unable to start piped log program '{target}'", why) + "\n"
+                     + with_code(self.dialect, "AH00107", f"piped_log_maintenance: unable to respawn '{target}'", why))
             self.restart_at = self.restart_at or time.monotonic() + RESTART_PAUSE
 
     # the end ----------------------------------------------------------------------------------

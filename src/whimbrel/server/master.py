@@ -18,24 +18,24 @@ from collections.abc import Callable
 
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.model import LogSink
 from whimbrel.errors import ConfigError, PostConfigError, StartError
 from whimbrel.http.dates import error_log_time
-from whimbrel.modules.core.process import Process
-from whimbrel.octets import raw
+from whimbrel.modules.core.process import MpmConfig
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass, replace
 from whimbrel.request.engine import Engine
 from whimbrel.request.log import enabled
 from whimbrel.server import alone, pidfile, privileges, sockets, systemd
-from whimbrel.server.children import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, Children, FatalChild
+from whimbrel.server.children import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, WorkerPool, FatalChild
 from whimbrel.server.generation import Generation
 from whimbrel.server.imports import import_everything
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
-from whimbrel.server.scoreboard import Board, Life
-from whimbrel.server.words import cause, complain
+from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
+from whimbrel.server.words import apr_error, complain
 
 _URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)
 
@@ -56,12 +56,12 @@ class Master:
 
     def __init__(self, options: StartOptions) -> None:
         self.options = options
-        self.board = Board()
-        self.children = Children(self.board)
+        self.board = SharedScoreboard()
+        self.children = WorkerPool(self.board)
         self.sockets: dict[sockets.Key, socket.socket] = {}
         self.old_logs: list[Logs] = []
-        self.life = Life(time.time(), time.time(), built=options.built)
-        self._told: list[int] = []
+        self.life = ServerInfo(time.time(), time.time(), built=options.built)
+        self._pending_signals: list[int] = []
         self._pid_path = ""
         self._imported: set[str] = set()
         self.wanted = 1
@@ -76,7 +76,7 @@ class Master:
         loaded = configuration.loaded("systemd_module")
         self.notifier.enable(loaded)
         if loaded and not self.sockets:
-            self.sockets = systemd.handed_over(os.environ)
+            self.sockets = systemd.listen_fds(os.environ)
         bound = sockets.bind_all(spec.listeners, self.sockets, spec.backlog, configuration.dialect)
         for key, one in self.sockets.items():
             if key not in bound:
@@ -85,57 +85,57 @@ class Master:
         logs = Logs(configuration.dialect, configuration.program, configuration.root)
         runtime = ServerRuntime(logs, min(32, max(4, spec.threads)))
         self.life.mpm = next((n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event")
-        self.life.slots = (configuration.main.conf(Process).server_limit or (256 if spec.threads == 1 else 16)) * spec.threads
+        self.life.slots = (configuration.main.config(MpmConfig).server_limit or (256 if spec.threads == 1 else 16)) * spec.threads
         generation = Generation(configuration, Engine(configuration, runtime), runtime, logs, bound, self.board, self.life)
-        configuration.forget_lines()
+        configuration.release_tree()
         logs.open_error_log(generation.error_log)
         logs.report = lambda text: generation.log("error", text, module="log_config")
         logs.open(_error_logs(configuration), error_log=True)
         logs.open(spec.log_sinks, hold=spec.buffered_logs)
         self.generation = generation
-        self.repeat_messages()
+        self.log_config_messages()
         if serves:
             generation.start_programs()
         processors = len(os.sched_getaffinity(0))
         self.limit = max(1, min(processors, spec.max_processes or processors))
         self.wanted = max(1, min(spec.processes or processors, self.limit))
 
-    def repeat_messages(self) -> None:
+    def log_config_messages(self) -> None:
         """httpd reads its configuration twice, the second time with its log open: what was said on the console is in the log, too."""
         generation = self.generation
         dialect, runtime = generation.dialect, generation.runtime
-        levels = generation.configuration.main.conf(CoreServer).log_level
-        stamp = error_log_time(runtime.now(), microseconds=dialect.ah_codes)[1:-1]
+        levels = generation.configuration.main.config(CoreServerConfig).log_level
+        stamp = error_log_time(runtime.now(), microseconds=dialect.messages_24)[1:-1]
         for message in generation.configuration.messages:
             if message.logged is not None:
                 generation.log("warn", message.logged[1], code=message.logged[0], module=message.module)
                 continue
-            if message.level == "startup" and dialect.ah_codes and not self.life.generation:
+            if message.level == "startup" and dialect.messages_24 and not self.life.generation:
                 continue
             if message.level in ("startup", "notice") or enabled(levels, message.module, message.level):
                 line = format_message(message, dialect, time=stamp, process=f"pid {runtime.pid}:tid {runtime.tid}")
-                generation.logs.write(generation.error_log, raw(line) + b"\n")
+                generation.logs.write(generation.error_log, to_bytes(line) + b"\n")
 
-    def refuse(self, problem: PostConfigError, *, again: bool) -> None:
+    def report_failure(self, problem: PostConfigError, *, repeat_in_log: bool) -> None:
         """Say in the log why a module could not begin; *again* when the server ran or httpd would have come that far."""
-        generation, coded = self.generation, self.generation.dialect.ah_codes
-        for level, text in problem.said:
+        generation, coded = self.generation, self.generation.dialect.messages_24
+        for level, text in problem.log_lines:
             generation.log(level, text, module=problem.module)
-        if again and coded:
+        if repeat_in_log and coded:
             generation.log("emerg", "Configuration Failed, exiting", code="AH00020", module="")
         else:
-            generation.logs.write(generation.error_log, raw(problem.lines[-1]) + b"\n")
+            generation.logs.write(generation.error_log, to_bytes(problem.lines[-1]) + b"\n")
         generation.logs.end()
 
     def run(self) -> int:
         """Be the server's parent until the end; the exit status."""
-        self.generation.runtime.born()
+        self.generation.runtime.after_fork()
         faulthandler.enable(2)  # what kills the interpreter, in a worker too, leaves a trace in the log
         try:
             return self._serve()
         except BaseException as problem:
             self._report(problem)
-            self.children.end(self.generation)
+            self.children.terminate(self.generation)
             return 1
         finally:
             self.notifier.stopping()
@@ -153,35 +153,35 @@ class Master:
         if self.options.single:
             gc.enable()
         else:
-            self._settle()
-        self.say_hello()
+            self._fork_workers()
+        self.log_started()
         pidfile.publish(self.generation.spec.pid_file, temporary)
         self.options.ready()
         self.notifier.ready()
-        return alone.serve(self) if self.options.single else self._look_after()
+        return alone.serve(self) if self.options.single else self._main_loop()
 
     def _pid_file(self) -> bytes | None:
         """Prepare the PidFile; None when that fails, which the log tells."""
         generation = self.generation
         self._pid_path = path = generation.spec.pid_file
         try:
-            if os.path.exists(raw(path)) and not _is(path, os.getpid()):
+            if os.path.exists(to_bytes(path)) and not _is(path, os.getpid()):
                 text = f"pid file {path} overwritten -- Unclean shutdown of previous Apache run?"
                 generation.log("warn", text, code="AH00098")
             return pidfile.prepare(path, os.getpid())
         except OSError as problem:
             shown = problem.filename.decode("latin-1") if isinstance(problem.filename, bytes) else f"{path}.XXXXXX"
-            generation.log("error", f"{cause(problem)}: AH00099: could not create {shown}" if generation.dialect.ah_codes
-                           else f"{cause(problem)}: could not create {path}")
+            generation.log("error", f"{apr_error(problem)}: AH00099: could not create {shown}" if generation.dialect.messages_24
+                           else f"{apr_error(problem)}: could not create {path}")
             generation.log("error", f"{generation.configuration.program}: could not log pid to file {path}", code="AH00100")
             return None
 
-    def say_hello(self) -> None:
+    def log_started(self) -> None:
         """The lines of the log that tell that the server runs."""
         generation = self.generation
         words = generation.words
         generation.log("notice", words.running[1] % generation.identity, code=words.running[0], module=words.module)
-        if generation.dialect.ah_codes:
+        if generation.dialect.messages_24:
             generation.log("notice", f"Command line: '{self.options.command_line}'", code="AH00094")
 
     # signals ----------------------------------------------------------------------------------
@@ -193,14 +193,14 @@ class Master:
 
     def _note_signal(self, number: int, _frame: object) -> None:
         if number != signal.SIGCHLD:
-            self._told.append(number)
+            self._pending_signals.append(number)
 
     def _import(self) -> None:
         """Read all that workers may want to read later: they may be in a chroot, out of descriptors, or without the right to."""
         import_everything(self.generation.configuration, self._imported)
         source_of("core", "", "")
 
-    def _settle(self) -> None:
+    def _fork_workers(self) -> None:
         """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
         if self.life.generation:
             self._import()
@@ -208,28 +208,28 @@ class Master:
             gc.collect()  # what was there before; at first there is next to nothing to be found
         gc.freeze()
         gc.enable()  # start-up leaves it off
-        self.children.complete(self.generation, self.wanted)
+        self.children.spawn_missing(self.generation, self.wanted)
 
-    def _look_after(self) -> int:
+    def _main_loop(self) -> int:
         """Sleep, and do what signals, children and their messages ask for; the exit status."""
         while True:
             try:
                 self._wait()
-                self.children.bury(self.generation)
+                self.children.reap(self.generation)
             except FatalChild:
-                self.children.end(self.generation)
+                self.children.terminate(self.generation)
                 return 1
             except Exception as problem:  # a fault here concerns one worker or one message: the server goes on
                 self._report(problem)
                 time.sleep(QUICK_DEATH)
-            if self._told:
-                status = self._obey(self._most_urgent())
+            if self._pending_signals:
+                status = self._handle_signal(self._most_urgent())
                 if status is not None:
                     return status
             children = self.children
             if children.respawn_at is None or children.respawn_at <= time.monotonic():
                 children.respawn_at = None
-                children.complete(self.generation, self.wanted)
+                children.spawn_missing(self.generation, self.wanted)
 
     def _wait(self) -> None:
         """Sleep until something is to be done, and do what is due."""
@@ -240,7 +240,7 @@ class Master:
             self.wanted = min(self.wanted + 1, self.limit)
         logs.restart_programs()
         if notifier.active:
-            main = self.generation.configuration.main.conf(Process)
+            main = self.generation.configuration.main.config(MpmConfig)
             notifier.tick(self.board, self.life, extended=main.extended_status is not False)
 
     def _report(self, problem: BaseException) -> None:
@@ -249,16 +249,16 @@ class Master:
 
     def _most_urgent(self) -> int:
         """What signals that came together mean: they are one, so that a stream of restarts leaves time for everything else."""
-        told, self._told = set(self._told), []
-        return next((one for one in _URGENCY if one in told), told.pop())
+        pending, self._pending_signals = set(self._pending_signals), []
+        return next((one for one in _URGENCY if one in pending), pending.pop())
 
-    def _obey(self, number: int) -> int | None:
+    def _handle_signal(self, number: int) -> int | None:
         """Do what a signal says; the exit status when that is the end."""
         generation = self.generation
         words = generation.words
         if number in (signal.SIGTERM, signal.SIGINT):
             self.notifier.stopping()
-            self.children.end(generation)
+            self.children.terminate(generation)
             generation.log("notice", words.term[1], code=words.term[0], module=words.module)
             return 0
         if number == signal.SIGWINCH:
@@ -267,7 +267,7 @@ class Master:
             return 0
         if number in FATAL_SIGNALS:
             generation.log("alert", f"caught {signal.Signals(number).name}, shutting down", module=words.module)
-            self.children.end(generation)
+            self.children.terminate(generation)
             return 1
         graceful = number == signal.SIGUSR1
         what = words.usr1 if graceful else words.hup
@@ -278,16 +278,16 @@ class Master:
         self.notifier.stopping()
         for one in self.sockets.values():
             one.close()
-        self.children.tell(signal.SIGUSR1)
-        self.children.wait(self.generation, self.generation.spec.graceful_timeout or float("inf"), self._told)
-        self.children.end(self.generation)
+        self.children.signal_all(signal.SIGUSR1)
+        self.children.wait(self.generation, self.generation.spec.graceful_timeout or float("inf"), self._pending_signals)
+        self.children.terminate(self.generation)
 
     # restarting -------------------------------------------------------------------------------
     def restart(self, *, graceful: bool) -> int | None:
         """Begin a new generation; None when it runs, else the exit status."""
         self.notifier.reloading()
         if not graceful:
-            self.children.end(self.generation)
+            self.children.terminate(self.generation)
         old = self.generation
         try:
             configuration = self.options.load()
@@ -297,12 +297,12 @@ class Master:
             self.life = replace(self.life, restarted=self.life.started, generation=self.life.generation + 1)
             self.prepare(configuration)
         except PostConfigError as problem:
-            self.refuse(problem, again=True)
-            self.children.end(old)
+            self.report_failure(problem, repeat_in_log=True)
+            self.children.terminate(old)
             return 1
         except (ConfigError, StartError) as problem:
             complain(format_error(problem, old.dialect, old.configuration.program))
-            self.children.end(old)
+            self.children.terminate(old)
             return 1
         path = self.generation.spec.pid_file
         if path != self._pid_path:
@@ -312,10 +312,10 @@ class Master:
             pidfile.publish(path, temporary)
         old.release_programs(at_once=not graceful)
         old.logs.close()  # before the fork: programs of before end with the workers of before
-        self._settle()
-        self.say_hello()
+        self._fork_workers()
+        self.log_started()
         if graceful:
-            self.children.tell(signal.SIGUSR1, self.life.generation - 1)
+            self.children.signal_all(signal.SIGUSR1, self.life.generation - 1)
         self.notifier.ready()
         return None
 
@@ -329,5 +329,5 @@ def _is(path: str, number: int) -> bool:
 
 def _error_logs(configuration: Configuration) -> list[LogSink]:
     """The error logs of all servers, which BufferedLogs does not concern."""
-    ask = configuration.provider("log", "error_sink")
-    return [ask(configuration, server) for server in configuration.servers()] if ask is not None else []
+    provider = configuration.provider("log", "error_sink")
+    return [provider(configuration, server) for server in configuration.servers()] if provider is not None else []

@@ -13,7 +13,7 @@ from whimbrel.request.log import LogLine
 FOREVER = float("inf")
 
 
-class ReadPress:
+class ReadDeadline:
     """One phase of one request; its time runs from here on."""
 
     __slots__ = ("begun", "end", "limit", "phase")
@@ -22,7 +22,7 @@ class ReadPress:
         self.phase, self.limit = phase, limit
         self.begun, self.end = monotonic(), FOREVER
 
-    def due(self, count: int) -> float:
+    def deadline_for(self, count: int) -> float:
         """The time (of the monotonic clock) by which all must be there, when *count* bytes have come."""
         limit = self.limit
         if limit.first:
@@ -31,7 +31,7 @@ class ReadPress:
             self.end = self.begun + (min(seconds, limit.most) if limit.most else seconds)
         return self.end
 
-    def over(self) -> bool:
+    def is_expired(self) -> bool:
         """Whether that time has passed."""
         return self.end <= monotonic()
 
@@ -40,6 +40,6 @@ class ReadPress:
         return LogLine("info", f"Request {self.phase} read timeout", "" if version22 else "AH01382", "reqtimeout")
 
 
-def press(limits: ReadLimits, *, body: bool) -> ReadPress:
+def start(limits: ReadLimits, *, body: bool) -> ReadDeadline:
     """The phase that begins now."""
-    return ReadPress("body", limits.body) if body else ReadPress("header", limits.header)
+    return ReadDeadline("body", limits.body) if body else ReadDeadline("header", limits.header)

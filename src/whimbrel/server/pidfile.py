@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 
 class BadPidFile(ValueError):
@@ -14,7 +14,7 @@ class BadPidFile(ValueError):
 def read(path: str) -> int | None:
     """The number in the file, None without a file; raises BadPidFile."""
     try:
-        with open(raw(path), "rb") as file:
+        with open(to_bytes(path), "rb") as file:
             data = file.read(256)
     except FileNotFoundError:
         return None
@@ -45,7 +45,7 @@ def alive(number: int) -> bool:
 
 def prepare(path: str, number: int) -> bytes:
     """Write what the file will hold beside it; the result is for `publish`.  Raises OSError."""
-    temporary = b"%b.%b" % (raw(path), os.urandom(4).hex().encode())
+    temporary = b"%b.%b" % (to_bytes(path), os.urandom(4).hex().encode())
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.write(handle, b"%d\n" % number)
@@ -57,13 +57,13 @@ def prepare(path: str, number: int) -> bytes:
 
 def publish(path: str, temporary: bytes) -> None:
     """Put the file in its place, in one step.  Raises OSError."""
-    os.rename(temporary, raw(path))
+    os.rename(temporary, to_bytes(path))
 
 
 def remove(path: str, number: int) -> None:
     """Remove the file if it is ours."""
     try:
         if read(path) == number:
-            os.unlink(raw(path))
+            os.unlink(to_bytes(path))
     except (BadPidFile, OSError):
         pass

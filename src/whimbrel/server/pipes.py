@@ -13,10 +13,10 @@ import time
 
 from whimbrel.config.model import LogSink
 from whimbrel.numbers import split
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 
-class LogProgram:
+class PipedLog:
     """One program and its pipe; *started* is when it was last started (monotonic).  Raises OSError."""
 
     def __init__(self, sink: LogSink, server_root: str = "") -> None:
@@ -34,14 +34,14 @@ class LogProgram:
         and an absolute name is looked for before.
         """
         self.started = time.monotonic()
-        argv = [raw(word) for word in words(self.sink.target)]
+        argv = [to_bytes(word) for word in words(self.sink.target)]
         executable = argv[0] if b"/" in argv[0] else b"./" + argv[0]
         if self.sink.shell:
             if argv[0].startswith(b"/") and not os.access(argv[0], os.X_OK):
                 os.stat(argv[0])
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             argv, executable = [b"/bin/sh", b"-c", b" ".join(argv)], b"/bin/sh"
-        self.process = subprocess.Popen(argv, executable=executable, stdin=self.read_end, cwd=raw(self.server_root) or None, preexec_fn=_unblock)
+        self.process = subprocess.Popen(argv, executable=executable, stdin=self.read_end, cwd=to_bytes(self.server_root) or None, preexec_fn=_unblock)
 
     @property
     def pid(self) -> int:

@@ -15,8 +15,8 @@ from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
 from whimbrel.modules.core.process import user_id
 from whimbrel.numbers import atoi
-from whimbrel.octets import raw, to_system
-from whimbrel.server.words import cause, coded
+from whimbrel.octets import to_bytes, to_system
+from whimbrel.server.words import apr_error, with_code
 
 DESCRIPTORS: Final = 65536
 UNKNOWN: Final = 0xFFFFFFFF  # the number of no user and no group, as unsigned
@@ -35,7 +35,7 @@ class DropError(Exception):
 
     def __init__(self, problem: OSError | None, code: str, text: str) -> None:
         super().__init__(text)
-        self.cause, self.code, self.text = cause(problem) if problem is not None else "", code, text
+        self.cause, self.code, self.text = apr_error(problem) if problem is not None else "", code, text
 
 
 def check(spec: ServerSpec, dialect: Dialect) -> None:
@@ -43,7 +43,7 @@ def check(spec: ServerSpec, dialect: Dialect) -> None:
     if os.getuid() == 0 and not spec.user:
         text = ("Server MUST relinquish startup privileges before accepting connections.  "
                 "Please ensure mod_unixd or other system security module is loaded.")
-        raise StartError(coded(dialect, "AH00136", text), coded(dialect, "AH00016", "Configuration Failed"))
+        raise StartError(with_code(dialect, "AH00136", text), with_code(dialect, "AH00016", "Configuration Failed"))
 
 
 def drop(spec: ServerSpec) -> None:
@@ -59,8 +59,8 @@ def drop(spec: ServerSpec) -> None:
     _attempt(lambda: os.setgid(group), "AH02156", f"setgid: unable to set group id to Group {group}")
     _attempt(lambda: os.initgroups(name, group), "AH02157", f"initgroups: unable to set groups for User {name} and Group {group}")
     if spec.chroot:
-        _attempt(lambda: os.chdir(raw(spec.chroot)), "", f"unable to chdir to {spec.chroot}")
-        _attempt(lambda: os.chroot(raw(spec.chroot)), "", f"unable to chroot to {spec.chroot}")
+        _attempt(lambda: os.chdir(to_bytes(spec.chroot)), "", f"unable to chdir to {spec.chroot}")
+        _attempt(lambda: os.chroot(to_bytes(spec.chroot)), "", f"unable to chroot to {spec.chroot}")
     _attempt(lambda: os.setuid(user or UNKNOWN), "AH02162", f"setuid: unable to change to uid: {user}")
     if os.getuid() == 0 or os.geteuid() == 0:
         raise DropError(None, "AH02162", f"setuid: unable to change to uid: {user}")

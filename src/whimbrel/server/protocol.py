@@ -18,18 +18,18 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody
-from whimbrel.http.head import Ending, Head, HeadReader, read_complete
+from whimbrel.http.head import InputState, Head, HeadReader, read_complete
 from whimbrel.http.http2 import PREFACE
-from whimbrel.http.lines import Reason
-from whimbrel.request.answer import Answer
-from whimbrel.request.body import RequestBody, of_bad_length
+from whimbrel.http.lines import LogMessage
+from whimbrel.request.answer import Response
+from whimbrel.request.body import RequestBody, invalid_length_body
 from whimbrel.request.record import Connection
-from whimbrel.request.runtime import Row
+from whimbrel.request.runtime import ScoreboardRow
 from whimbrel.server.answering import WRITE_AHEAD, State
-from whimbrel.server.patience import ReadPress, press
-from whimbrel.server.quick import Quick
+from whimbrel.server.patience import ReadDeadline, start
+from whimbrel.server.quick import FastPath
 from whimbrel.server.scoreboard import connection_row
-from whimbrel.server.service import FOREVER, Service
+from whimbrel.server.service import FOREVER, WorkerState
 
 if TYPE_CHECKING:
     from whimbrel.server.http2 import Http2Connection
@@ -42,39 +42,39 @@ SWITCHED: Final = "switched-to"       # a note that core's protocols.py leaves
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class HttpProtocol(Quick):
+class HttpProtocol(FastPath):
     """See the module."""
 
     __slots__ = (
-        "_body", "_buffer", "_discarded", "_empty", "_expects", "_got", "_parser", "_postponed", "_press", "_reader",
-        "_reading", "_row", "_spoiled",
+        "_body", "_buffer", "_discarded", "_empty", "_expects", "_body_bytes", "_parser", "_postponed", "_read_deadline", "_reader",
+        "_reading", "_row", "_is_poisoned",
     )
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: WorkerState) -> None:
         super().__init__(service)
         self._buffer = b""
         # of a head that is not complete: the buffer is its data, a bytearray
         self._reader: HeadReader | None = None
-        self._discarded = self._got = 0
-        self._expects = self._spoiled = self._postponed = False
+        self._discarded = self._body_bytes = 0
+        self._expects = self._is_poisoned = self._postponed = False
         self._reading = True
-        self._press: ReadPress | None = None
+        self._read_deadline: ReadDeadline | None = None
         self._body: RequestBody | None = None
         self._empty: RequestBody | None = None  # that of all requests without one, as long as nothing is noted in it
         self._parser: ChunkedBody | LengthBody | None = None
-        self._row: tuple[Head | None, int, State, Head | None, Row] | None = None
+        self._row: tuple[Head | None, int, State, Head | None, ScoreboardRow] | None = None
 
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1], ident=self.service.accepted)
-        self._manners = self.service.manners(self.connection.local_ip, self.connection.local_port)
-        self._book = self.service.engine.kept.book(self.connection.local_ip, self.connection.local_port)
-        self._exact = {} if self._manners.announces else self._book.exact
+        self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1], id=self.service.accepted)
+        self._listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
+        self._index = self.service.engine.response_cache.index(self.connection.local_ip, self.connection.local_port)
+        self._by_head = {} if self._listener.announces else self._index.by_head
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
-        self.service.enter(self)
-        self._wait(self._manners.timeout)
+        self.service.add(self)
+        self._wait(self._listener.timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.connection.aborted = self.connection.aborted or self._state is not State.LINGER
@@ -86,11 +86,11 @@ class HttpProtocol(Quick):
         self._wake()
         if self._file is not None:
             self._file.stop()
-        elif self._then is not None:
+        elif self._pending_file is not None:
             self._send_files()
         if self._out is not None:
             self._out.close()
-        self.service.leave(self)
+        self.service.remove(self)
 
     def eof_received(self) -> bool:
         self._eof = True
@@ -99,7 +99,7 @@ class HttpProtocol(Quick):
         if self._parser is not None:
             self._truncated()
         elif self._state is State.READY:
-            self._proceed()
+            self._process_buffer()
         return not self.transport.is_closing()
 
     # what arrives -----------------------------------------------------------------------------
@@ -110,24 +110,24 @@ class HttpProtocol(Quick):
                     self._arrived(data)
                     return
                 self._buffer += data
-            elif ((kept := self._exact.get(data)) is not None and kept.turn == self.service.turn
-                  and kept.line_client == self.connection.client_ip and self.connection.served < kept.limit):
-                self._once_more(kept)
+            elif ((cached := self._by_head.get(data)) is not None and cached.ready_tick == self.service.tick
+                  and cached.line_client == self.connection.client_ip and self.connection.served < cached.max_served):
+                self._replay(cached)
                 return
             else:
-                done = self._quick(data)
+                done = self._try_cache(data)
                 if done == len(data):
                     return
                 self._buffer = data[done:] if done else data
-                self._proceed(looked=not done, more=done > 0)
+                self._process_buffer(cache_missed=not done, more=done > 0)
                 return
-            self._proceed()
+            self._process_buffer()
         else:
             self._arrived(data)
 
     def _arrived(self, data: bytes) -> None:
         """Bytes that come while an answer is made or sent, or after the last one."""
-        if self._state is State.LINGER or self._spoiled:
+        if self._state is State.LINGER or self._is_poisoned:
             return
         self._buffer += data
         if self._parser is not None and not self._expects:
@@ -146,7 +146,7 @@ class HttpProtocol(Quick):
             self.transport.resume_reading()
 
     # the whole road ---------------------------------------------------------------------------
-    def _proceed(self, *, looked: bool = False, more: bool = False) -> None:
+    def _process_buffer(self, *, cache_missed: bool = False, more: bool = False) -> None:
         """Answer the complete heads in the buffer, in order, until something has to be waited for.
 
         *looked*: `_quick` has nothing for the first; *more*: one that stood before it was answered in this
@@ -159,13 +159,13 @@ class HttpProtocol(Quick):
                 self._postponed, self.deadline = True, FOREVER
                 self.service.postpone(self)
                 return
-            if not self._next(looked=looked):
+            if not self._read_next(cache_missed=cache_missed):
                 break
-            looked, more = False, True
+            cache_missed, more = False, True
         if self._state is State.READY:
             if self._eof and not self._paused:
                 if self._buffer:
-                    self._last_head(Ending.EOF)
+                    self._last_head(InputState.EOF)
                 if self._state is State.READY:
                     self._end()
             elif not self._reading and len(self._buffer) <= MAX_AHEAD:
@@ -176,32 +176,32 @@ class HttpProtocol(Quick):
         self._postponed = False
         if self._state is State.READY:
             if not self._paused:
-                self.deadline = self.service.clock + self._manners.keep_alive
-            self._proceed()
+                self.deadline = self.service.clock + self._listener.keep_alive
+            self._process_buffer()
 
-    def _next(self, *, looked: bool) -> bool:
+    def _read_next(self, *, cache_missed: bool) -> bool:
         """Answer the head at the front of the buffer; False when it is not complete."""
-        data, manners, reader, head = self._buffer, self._manners, self._reader, None
-        if (manners.direct and data[:3] == b"PRI" and not self.connection.served
+        data, listener, reader, head = self._buffer, self._listener, self._reader, None
+        if (listener.direct and data[:3] == b"PRI" and not self.connection.served
                 and PREFACE.startswith(bytes(data[:len(PREFACE)]))):
             if len(data) >= len(PREFACE):
                 self._hand_over().start(bytes(data))
             return False
         if reader is None:
-            if not looked:
-                done = self._quick(data)
+            if not cache_missed:
+                done = self._try_cache(data)
                 if done:
                     self._buffer = data[done:]
                     return True
-            head = read_complete(data, manners.limits, manners.rules, manners.fields)
+            head = read_complete(data, listener.limits, listener.rules, listener.fields)
         if head is None:
-            reader = reader or HeadReader(data, manners.limits, manners.rules)
+            reader = reader or HeadReader(data, listener.limits, listener.rules)
             head = reader.read()
             if head is None:
                 self._reader, self._buffer = reader, reader.data  # type: ignore[assignment]
-                self._be_patient(len(data))
+                self._arm_read_timeout(len(data))
                 return False
-        self._begin(head)
+        self._start_request(head)
         return True
 
     def _hand_over(self) -> Http2Connection:
@@ -210,43 +210,43 @@ class HttpProtocol(Quick):
 
         self._state, self._buffer, self.deadline = State.LINGER, b"", FOREVER
         self.service.connections.discard(self)
-        made = Http2Connection(self.service, self.transport, self.connection, self._manners, self._manners.http2)
-        self.transport.set_protocol(made)
-        return made
+        http2 = Http2Connection(self.service, self.transport, self.connection, self._listener, self._listener.http2)
+        self.transport.set_protocol(http2)
+        return http2
 
-    def _switches(self, answer: Answer) -> bool:
+    def _switches(self, answer: Response) -> bool:
         if self._head is None or not self.connection.notes.pop(SWITCHED, ""):
             return False
         self.transport.write(SWITCHING)
-        answer.sent(0)
+        answer.on_sent(0)
         head, rest = self._head, self._buffer
         self._hand_over().start_upgraded(head, rest)
         return True
 
-    def _last_head(self, ending: Ending) -> None:
+    def _last_head(self, ending: InputState) -> None:
         """No more bytes will come: what there is of a head counts."""
-        reader = self._reader or HeadReader(self._buffer, self._manners.limits, self._manners.rules)
+        reader = self._reader or HeadReader(self._buffer, self._listener.limits, self._listener.rules)
         head = reader.read(ending)
         if head is not None:
-            self._begin(head)
+            self._start_request(head)
         else:
             self._buffer, self._reader = b"", None
 
-    def _be_patient(self, count: int) -> None:
+    def _arm_read_timeout(self, count: int) -> None:
         """Wait for more of a head or a body of which *count* bytes are there: for TimeOut, and no longer than RequestReadTimeout lets it take."""
-        manners = self._manners
-        self._wait(manners.timeout)
-        if manners.reading is not None:
-            if self._press is None:
-                self._press = press(manners.reading, body=self._state is not State.READY)
-            self.deadline = min(self.deadline, self._press.due(count) - self.service.period)
+        listener = self._listener
+        self._wait(listener.timeout)
+        if listener.reading is not None:
+            if self._read_deadline is None:
+                self._read_deadline = start(listener.reading, body=self._state is not State.READY)
+            self.deadline = min(self.deadline, self._read_deadline.deadline_for(count) - self.service.period)
 
-    def _begin(self, head: Head) -> None:
-        self._got = 0
-        self._press = self._reader = None
+    def _start_request(self, head: Head) -> None:
+        self._body_bytes = 0
+        self._read_deadline = self._reader = None
         rest = self._buffer[head.end:]
         self._buffer = rest if rest.__class__ is bytes else bytes(rest)
-        self.connection.ending = self.service.draining
+        self.connection.is_draining = self.service.draining
         self._state = State.BUSY
         self.deadline = FOREVER
         self._head = head
@@ -263,19 +263,19 @@ class HttpProtocol(Quick):
         except Exception as problem:
             self._failed(problem)
             return
-        if answer.__class__ is Answer or isinstance(answer, Answer):
+        if answer.__class__ is Response or isinstance(answer, Response):
             self._send(answer)
         else:
             self._task = self.service.loop.create_task(self._later(answer))
 
-    async def _later(self, waiting: Awaitable[Answer]) -> None:
+    async def _later(self, waiting: Awaitable[Response]) -> None:
         try:
             answer = await waiting
         except Exception as problem:
             self._failed(problem)
         else:
             self._send(answer)
-            self._proceed()
+            self._process_buffer()
 
     # bodies -----------------------------------------------------------------------------------
     def _make_body(self, head: Head) -> RequestBody:
@@ -284,11 +284,11 @@ class HttpProtocol(Quick):
             self._parser = None
             if head.length_bad:
                 head.close = True
-                return of_bad_length()
+                return invalid_length_body()
             return RequestBody(0)
         body = RequestBody(None if head.chunked else head.length, self._wanted)
         self._body = body
-        self._parser = ChunkedBody(self._manners.limits, self._manners.rules) if head.chunked else LengthBody(head.length or 0)
+        self._parser = ChunkedBody(self._listener.limits, self._listener.rules) if head.chunked else LengthBody(head.length or 0)
         self._expects = head.expect_continue
         if not self._expects:
             self._feed()
@@ -300,7 +300,7 @@ class HttpProtocol(Quick):
             self._expects = self._head.expect_continue = False
             self.transport.write(CONTINUE)
             self._feed()
-        self._be_patient(self._got)
+        self._arm_read_timeout(self._body_bytes)
         self._go_on_reading()
 
     def _feed(self) -> None:
@@ -309,13 +309,13 @@ class HttpProtocol(Quick):
         if parser is None or not data:
             return
         self._buffer = b""
-        self._got += len(data)
+        self._body_bytes += len(data)
         if self.deadline != FOREVER:
-            self._be_patient(self._got)
+            self._arm_read_timeout(self._body_bytes)
         try:
             piece = parser.feed(data)
         except BodyError as problem:
-            self._spoil(problem)
+            self._poison(problem)
             return
         if self._state is State.DISCARD:
             self._discarded += len(piece)
@@ -337,11 +337,11 @@ class HttpProtocol(Quick):
             self._body.end()
         if self._state is State.DISCARD:
             self._ready()
-            self._proceed()
+            self._process_buffer()
         elif self._state is State.BUSY:
             self.deadline = FOREVER
 
-    def _spoil(self, failure: BodyError) -> None:
+    def _poison(self, failure: BodyError) -> None:
         """The rest of the body can't be read: neither can a further request."""
         self._parser = None
         self._buffer = b""
@@ -349,23 +349,23 @@ class HttpProtocol(Quick):
             self._body.fail(failure)
         if self._state is State.DISCARD:
             self._end()
-        self._spoiled = True
+        self._is_poisoned = True
 
     def _truncated(self) -> None:
         try:
             if self._parser is not None:
                 self._parser.close()
         except BodyError as problem:
-            self._spoil(problem)
+            self._poison(problem)
 
     # between requests -------------------------------------------------------------------------
     def _answered(self) -> None:
-        if self._spoiled or (self._eof and not self._buffer):
+        if self._is_poisoned or (self._eof and not self._buffer):
             self._end()
         elif self._parser is not None:
             self._state = State.DISCARD
             self._discarded = 0
-            self._be_patient(self._got)
+            self._arm_read_timeout(self._body_bytes)
             self._go_on_reading()
             self._feed()
         else:
@@ -377,13 +377,13 @@ class HttpProtocol(Quick):
             self._end()
             return
         self._state = State.READY
-        if not self._exact:
-            self._exact = self._book.exact
+        if not self._by_head:
+            self._by_head = self._index.by_head
         self._head = self._body = self._task = None
         if not self._paused:
-            self.deadline = self.service.clock + self._manners.keep_alive
+            self.deadline = self.service.clock + self._listener.keep_alive
 
-    def _forget(self) -> None:
+    def _discard_input(self) -> None:
         self._buffer = b""
         self._parser = self._reader = None
         self._go_on_reading()
@@ -391,22 +391,22 @@ class HttpProtocol(Quick):
     # ends -------------------------------------------------------------------------------------
     def expire(self) -> None:
         """Timeouts: an idle connection is closed without a word, a client that stopped sending its request is answered."""
-        late, self._press = self._press, None
+        late, self._read_deadline = self._read_deadline, None
         self.deadline = FOREVER
         if self._paused or self._file is not None or self._state is State.LINGER:
             self.transport.abort()
             return
-        manners = self._manners
-        if late is not None and late.over():
-            self.service.engine.log_connection(self.connection, manners.server, late.line(manners.rules.version22))
+        listener = self._listener
+        if late is not None and late.is_expired():
+            self.service.engine.log_connection(self.connection, listener.server, late.line(listener.rules.version22))
         if self._state is State.DISCARD:
             self._end()
         elif self._state is State.BUSY:
-            self._spoil(_unreadable(400 if manners.rules.version22 else 408, "(70007)The timeout specified has expired"))
+            self._poison(_unreadable(400 if listener.rules.version22 else 408, "(70007)The timeout specified has expired"))
         elif self._buffer:
-            self._last_head(Ending.TIMEOUT)
+            self._last_head(InputState.TIMEOUT)
             if self._state is State.READY:
-                self.service.engine.unanswered(self.connection)
+                self.service.engine.log_timeout(self.connection)
                 self._end()
         else:
             self._end()
@@ -414,7 +414,7 @@ class HttpProtocol(Quick):
     def drain(self) -> None:
         """Idle connections stay open until their keep-alive time is over, so that no request meets a closed door; the answer to it then ends them."""
         if self._state is State.READY and not self.connection.served and not self._buffer:
-            self._wait(min(self._manners.keep_alive, self._manners.timeout))
+            self._wait(min(self._listener.keep_alive, self._listener.timeout))
 
     def close_now(self) -> None:
         """The server stops: idle connections end at once, busy ones after their answer (see `_ready`)."""
@@ -422,9 +422,9 @@ class HttpProtocol(Quick):
             self._state = State.LINGER
             self.transport.close()
 
-    def row(self) -> Row:
+    def scoreboard_row(self) -> ScoreboardRow:
         """What the scoreboard says about this connection; the same object as before where nothing has changed."""
-        answering, served = self.connection.answering, self.connection.served
+        answering, served = self.connection.rendering, self.connection.served
         head, known = self._head or answering, self._row
         if known is not None and known[0] is head and known[1] == served and known[2] is self._state and known[3] is answering:
             return known[4]
@@ -442,4 +442,4 @@ def plain(address: str) -> str:
 
 
 def _unreadable(status: int, cause: str) -> BodyError:
-    return BodyError(status, Reason("", "", "", cause))
+    return BodyError(status, LogMessage("", "", "", cause))

@@ -12,12 +12,12 @@ import struct
 from typing import Any, Final, NamedTuple, cast
 
 from whimbrel.numbers import atoi
-from whimbrel.octets import text
+from whimbrel.octets import to_text
 from whimbrel.request.log import LogLine
 from whimbrel.request.record import Connection
 from whimbrel.server.protocol import HttpProtocol, plain
 from whimbrel.server.scoreboard import connection_row
-from whimbrel.server.service import FOREVER, Expiring, Service
+from whimbrel.server.service import FOREVER, TimedConnection, WorkerState
 
 MOST_V1: Final = 107           # bytes of a header of version 1, its line end included
 MOST_V2: Final = 1024          # bytes of addresses and further fields in one of version 2
@@ -27,7 +27,7 @@ _ENDLESS: Final = 8192         # bytes without a line end that are waited for
 _FAMILIES: Final = {0x11: (socket.AF_INET, 4, 12, "TCPv4"), 0x21: (socket.AF_INET6, 16, 36, "TCPv6")}
 
 
-class Header(NamedTuple):
+class ProxyHeaderFields(NamedTuple):
     """A header of *size* bytes; *address* is "" where it names no client."""
 
     size: int
@@ -43,7 +43,7 @@ class BadHeader(Exception):
         self.line = LogLine("error", words, code, "remoteip") if code else None
 
 
-def read_header(data: bytes) -> Header | None:
+def read_header(data: bytes) -> ProxyHeaderFields | None:
     """The header at the beginning of *data*, None while it is not all there; raises BadHeader."""
     if data.startswith(SIGNATURE[:len(data)]):
         return _version_2(data)
@@ -52,7 +52,7 @@ def read_header(data: bytes) -> Header | None:
     raise BadHeader
 
 
-def _version_1(data: bytes) -> Header | None:
+def _version_1(data: bytes) -> ProxyHeaderFields | None:
     end = data.find(b"\r\n")
     if end < 0:
         if len(data) > _ENDLESS:
@@ -60,10 +60,10 @@ def _version_1(data: bytes) -> Header | None:
         return None
     if end + 2 > MOST_V1:
         raise BadHeader("AH10185", f"RemoteIPProxyProtocol header too long, got {end + 2 - _FIRST_READ} expected {MOST_V1 + 1 - _FIRST_READ}")
-    line = text(data[:end])
+    line = to_text(data[:end])
     words = line.split(" ")
     if words[1:2] == ["UNKNOWN"] and len(words) > 2:
-        return Header(end + 2)
+        return ProxyHeaderFields(end + 2)
     if words[1:] == ["UNKNOWN"]:
         raise BadHeader  # as httpd, which takes the beginning of what follows for the rest of the header
     if words[1:2] not in (["TCP4"], ["TCP6"]):
@@ -74,12 +74,12 @@ def _version_1(data: bytes) -> Header | None:
     family = socket.AF_INET if words[1] == "TCP4" else socket.AF_INET6
     try:
         packed = socket.inet_aton(words[2]) if family == socket.AF_INET else socket.inet_pton(family, words[2])
-        return Header(end + 2, socket.inet_ntop(family, packed), atoi(words[4]) & 0xFFFF)
+        return ProxyHeaderFields(end + 2, socket.inet_ntop(family, packed), atoi(words[4]) & 0xFFFF)
     except (OSError, ValueError):
         raise BadHeader("AH03502", f"RemoteIPProxyProtocol: error converting family '{words[1]}' host '{words[2]}' port '{words[4]}'") from None
 
 
-def _version_2(data: bytes) -> Header | None:
+def _version_2(data: bytes) -> ProxyHeaderFields | None:
     if len(data) < 16:
         return None
     command, family, size = struct.unpack_from(">BBH", data, 12)
@@ -90,7 +90,7 @@ def _version_2(data: bytes) -> Header | None:
     if len(data) < 16 + size:
         return None
     if command == 0x20:
-        return Header(16 + size)
+        return ProxyHeaderFields(16 + size)
     if command != 0x21:
         raise BadHeader("AH03507", f"RemoteIPProxyProtocol: unsupported command {command:02x}")
     if family not in _FAMILIES:
@@ -99,16 +99,16 @@ def _version_2(data: bytes) -> Header | None:
     if size < least:
         raise BadHeader("AH10597", f"RemoteIPProxyProtocol: address length {size} too short for {name}")
     address = socket.inet_ntop(kind, data[16:16 + width])
-    return Header(16 + size, address, struct.unpack_from(">H", data, 16 + 2 * width)[0])
+    return ProxyHeaderFields(16 + size, address, struct.unpack_from(">H", data, 16 + 2 * width)[0])
 
 
-class ProxyHeader(asyncio.Protocol, Expiring):
+class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
     """The beginning of a connection: HTTP follows at once where no header is expected of this client."""
 
     __slots__ = ("_buffer", "connection", "server", "service", "transport")
 
-    def __init__(self, service: Service) -> None:
-        Expiring.__init__(self)
+    def __init__(self, service: WorkerState) -> None:
+        TimedConnection.__init__(self)
         self.service = service
         self._buffer = b""
 
@@ -116,15 +116,15 @@ class ProxyHeader(asyncio.Protocol, Expiring):
         self.transport = cast(asyncio.Transport, transport)
         client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1])
-        manners = self.service.manners(self.connection.local_ip, self.connection.local_port)
-        self.server = manners.server
+        listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
+        self.server = listener.server
         expected = self.service.engine.configuration.provider("remoteip", "expects_header")
         if expected is None or not expected(self.server, self.connection.client_ip):
-            self._hand_over(Header(0))
+            self._hand_over(ProxyHeaderFields(0))
             return
         self._say(LogLine("debug", f"RemoteIPProxyProtocol: enabled on connection to {plain(local[0])}:{local[1]}", "AH03503", "remoteip"))
-        self.service.enter(self)
-        self.deadline = self.service.clock + manners.timeout
+        self.service.add(self)
+        self.deadline = self.service.clock + listener.timeout
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -140,14 +140,14 @@ class ProxyHeader(asyncio.Protocol, Expiring):
             self._say(LogLine("debug", f"RemoteIPProxyProtocol: received valid PROXY header: {address}", "AH03511", "remoteip"))
             self._hand_over(header)
 
-    def _hand_over(self, header: Header) -> None:
+    def _hand_over(self, header: ProxyHeaderFields) -> None:
         following = HttpProtocol(self.service)
         self.transport.set_protocol(following)
         following.connection_made(self.transport)
-        self.service.leave(self)
+        self.service.remove(self)
         if header.address:
             following.connection.proxied = (header.address, header.port)
-            following.connection.user_ip, following.connection.user_port = header.address, header.port
+            following.connection.useragent_ip, following.connection.user_port = header.address, header.port
         rest = self._buffer[header.size:]
         if rest:
             following.data_received(rest)
@@ -165,7 +165,7 @@ class ProxyHeader(asyncio.Protocol, Expiring):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.service.leave(self)
+        self.service.remove(self)
 
     def expire(self) -> None:
         """No header came in time."""
@@ -184,15 +184,15 @@ class ProxyHeader(asyncio.Protocol, Expiring):
         return connection_row("R", self.connection.client_ip, "", "", "", 0)
 
 
-def first_protocol(service: Service) -> type[HttpProtocol] | type[ProxyHeader]:
+def protocol_factory(service: WorkerState) -> type[HttpProtocol] | type[ProxyProtocolReader]:
     """What connections of a worker begin with: the reader of headers only where some server expects them, the teller only where one wants a dump."""
     configuration = service.engine.configuration
     wanted = configuration.provider("remoteip", "any_header")
     if wanted is not None and wanted(configuration):
-        return ProxyHeader
+        return ProxyProtocolReader
     dumped = configuration.provider("dumpio", "any_wanted")
     if dumped is not None and dumped(configuration):
-        from whimbrel.server.dump import DumpingProtocol  # for few
+        from whimbrel.server.dump import DumpIOProtocol  # for few
 
-        return DumpingProtocol
+        return DumpIOProtocol
     return HttpProtocol

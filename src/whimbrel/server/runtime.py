@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from whimbrel.config.model import LogSink
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.request.runtime import NoScoreboard, Scoreboard
 from whimbrel.server.logs import Logs
 
@@ -27,11 +27,11 @@ class ServerRuntime:
         self.scoreboard: Scoreboard = NoScoreboard()
         self._pool: ThreadPoolExecutor | None = None
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
-        self.log_adder: Callable[[LogSink], Callable[[bytes], None]] = logs.adder
+        self.log_adder: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
         self.now: Callable[[], float] = time.time
-        self.born()
+        self.after_fork()
 
-    def born(self) -> None:
+    def after_fork(self) -> None:
         """Called in each process that uses it: its numbers are those of the process."""
         self.pid, self.tid = os.getpid(), threading.get_native_id()
 
@@ -59,7 +59,7 @@ def _name_of(address: str) -> str | None:
 
 def _addresses_of(name: str) -> list[str]:
     try:
-        found = socket.getaddrinfo(raw(name), None, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(to_bytes(name), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.records import dataclass
-from whimbrel.request.runtime import Row
+from whimbrel.request.runtime import ScoreboardRow
 from whimbrel.server.scoreboard_text import MAX_COUNT, SUMS, WORKER, Unreadable, parse
 
 SLOT: Final = 32 * 1024
@@ -30,16 +30,16 @@ _HEAD: Final = struct.Struct("=QQ")  # serial number (odd while it is written), 
 _SERIALS: Final = (1 << 64) - 1
 
 
-def connection_row(state: str, client: str, protocol: str, request: str, vhost: str, served: int, *, tail: bool = False) -> Row:
+def connection_row(state: str, client: str, protocol: str, request: str, vhost: str, served: int, *, tail: bool = False) -> ScoreboardRow:
     """The row of one connection, its texts cut to httpd's sizes; *tail* shows the end of a long request (SeeRequestTail)."""
-    return Row({
+    return ScoreboardRow({
         "state": state, "client": client[:MAX_CLIENT], "protocol": protocol[:MAX_PROTOCOL],
         "request": request[-MAX_REQUEST:] if tail else request[:MAX_REQUEST], "vhost": vhost[:MAX_VHOST], "served": served,
     })
 
 
 @dataclass(slots=True)
-class Life:
+class ServerInfo:
     """What the master knows: times in seconds since the epoch, and which generation of workers is the present one.
 
     *started* is the last start or restart that was not graceful: from then on counts are kept.
@@ -53,7 +53,7 @@ class Life:
     slots: int = 0  # what ServerLimit and ThreadsPerChild allow: the length of the scoreboard's line
 
 
-class Board:
+class SharedScoreboard:
     """The shared memory; made by the master before it forks.  The serial numbers and lengths of all slots stand together at its start."""
 
     def __init__(self, slots: int = SLOTS) -> None:
@@ -101,7 +101,7 @@ class Board:
         except Unreadable:
             return None
 
-    def every(self) -> list[tuple[int, dict[str, Any]]]:
+    def slots_in_use(self) -> list[tuple[int, dict[str, Any]]]:
         """What all slots say that say something; read anew when one of them has changed.  Not to be changed."""
         heads = self._memory[:self._texts]
         if heads != self._heads:
@@ -111,18 +111,18 @@ class Board:
             self._heads = heads
         return self._every
 
-    def past(self) -> dict[str, Any]:
+    def retired_totals(self) -> dict[str, Any]:
         """The sums of workers that are gone: accesses, bytes, duration, cpu (user, system)."""
-        self.every()
+        self.slots_in_use()
         return self._past or {"accesses": 0, "bytes": 0, "duration": 0.0, "cpu": [0.0, 0.0]}
 
-    def bury(self, slot: int) -> None:
+    def retire(self, slot: int) -> None:
         """Empty the slot of a worker that has ended, and add its counts to those of the past; for the master alone.
 
         Raises Unreadable, with the slot emptied, where its counts are lost.
         """
         try:
-            last, past = self.read(slot), self.past()
+            last, past = self.read(slot), self.retired_totals()
             if last is not None:
                 sums: dict[str, Any] = {key: min(past[key] + last[key], MAX_COUNT) for key in ("accesses", "bytes", "duration")}
                 self.write(self.slots, {**sums, "cpu": [min(sum(pair), MAX_COUNT) for pair in zip(past["cpu"], last["cpu"], strict=True)]})
@@ -146,13 +146,13 @@ class Scoreboard:
     *own* gives what this worker would write into its slot at this moment.
     """
 
-    def __init__(self, board: Board, slot: int, life: Life, own: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, board: SharedScoreboard, slot: int, life: ServerInfo, own: Callable[[], dict[str, Any]]) -> None:
         self._board, self._slot, self._life, self._own = board, slot, life, own
         self._seen: list[dict[str, Any]] | None = None
 
     def _all(self) -> list[dict[str, Any]]:
         mine = (self._slot, self._own())
-        every = [mine, *(one for one in self._board.every() if one[0] != self._slot)]
+        every = [mine, *(one for one in self._board.slots_in_use() if one[0] != self._slot)]
         return [value for _slot, value in sorted(every, key=lambda one: one[0])]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -163,7 +163,7 @@ class Scoreboard:
     def totals(self) -> dict[str, Any]:
         """Sums over all workers, as they were when the rows were last asked for: once."""
         every, self._seen = self._seen or self._all(), None
-        past, life = self._board.past(), self._life
+        past, life = self._board.retired_totals(), self._life
         accesses, sent, duration, user, system, slots = past["accesses"], past["bytes"], past["duration"], 0.0, 0.0, 0
         for value in every:
             accesses += value["accesses"]

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.request.runtime import Row
+from whimbrel.request.runtime import ScoreboardRow
 
 MAX_COUNT: Final = (1 << 63) - 1
 MAX_IDLE: Final = 64           # letters of waiting threads in one text
@@ -90,8 +90,8 @@ def _record(**fields: Reader) -> Reader:
 _row: Final = _record(state=_state, client=_text, protocol=_text, request=_text, vhost=_text, served=_count)
 
 
-def _rows(value: Any) -> list[Row]:
-    return [Row(_row(one)) for one in value]
+def _rows(value: Any) -> list[ScoreboardRow]:
+    return [ScoreboardRow(_row(one)) for one in value]
 
 
 _SUMS: Final[dict[str, Reader]] = {"accesses": _count, "bytes": _count, "duration": _amount, "cpu": _pair}

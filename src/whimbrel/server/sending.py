@@ -11,9 +11,9 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.request.body import FilePart, Part, size_of
+from whimbrel.request.body import FileSegment, Part, size_of
 
-TURN: Final = 4 << 20    # bytes of one call, and of one turn of the loop: what one client gets before others have theirs
+MAX_TICK_BYTES: Final = 4 << 20    # bytes of one call, and of one turn of the loop: what one client gets before others have theirs
 LARGE: Final = 1 << 20   # bytes of a file that costs less when the head before it is a packet of its own
 
 
@@ -40,7 +40,7 @@ class FileSender:
 
     def start(self) -> None:
         """Send until the client's window is full, or a turn is over."""
-        left, self._short = TURN, False
+        left, self._short = MAX_TICK_BYTES, False
         try:
             while self._parts and left > 0 and not self._short:
                 left -= self._send(self._parts[-1])
@@ -59,9 +59,9 @@ class FileSender:
         self._finish(ConnectionResetError())
 
     def _send(self, part: Part) -> int:
-        if isinstance(part, FilePart):
+        if isinstance(part, FileSegment):
             left = part.length - self._position
-            step = min(left, TURN)
+            step = min(left, MAX_TICK_BYTES)
             count = os.sendfile(self._out.fileno(), part.handle, part.offset + self._position, step) if left else 0
             self._short = count < step  # the window is full: asking again would only be told so
             if not count and left:
@@ -79,7 +79,7 @@ class FileSender:
     def _next(self, position: int = 0) -> None:
         part = self._parts.pop()
         self._position = position
-        if isinstance(part, FilePart):
+        if isinstance(part, FileSegment):
             os.close(part.handle)
 
     def _wait(self) -> None:
@@ -98,7 +98,7 @@ class FileSender:
         done(self._sent, problem)
 
 
-def at_once(out: socket.socket, head: bytes, handle: int, size: int) -> int:
+def try_send_file(out: socket.socket, head: bytes, handle: int, size: int) -> int:
     """Send *head* and the *size* bytes of a file as far as the client's window takes them; how many bytes that were.
 
     What went wrong, if anything did, is told again to the FileSender that goes on from there.
@@ -107,7 +107,7 @@ def at_once(out: socket.socket, head: bytes, handle: int, size: int) -> int:
     try:
         count = out.send(head)
         if count == len(head):
-            count += os.sendfile(out.fileno(), handle, 0, min(size, TURN))
+            count += os.sendfile(out.fileno(), handle, 0, min(size, MAX_TICK_BYTES))
     except OSError:
         pass
     return count
@@ -115,7 +115,7 @@ def at_once(out: socket.socket, head: bytes, handle: int, size: int) -> int:
 
 def _large(part: Part) -> bool:
     """Whether *part* had better begin a packet: page by page as it lies in memory, a large file goes out in fewer pieces."""
-    return isinstance(part, FilePart) and part.length >= LARGE
+    return isinstance(part, FileSegment) and part.length >= LARGE
 
 
 def _nothing(_sent: int, _problem: OSError | None) -> None:

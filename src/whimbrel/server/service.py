@@ -10,16 +10,16 @@ from time import monotonic, time
 from typing import Any, Final, Protocol
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServer
-from whimbrel.config.model import Server, different
+from whimbrel.config.core import CoreServerConfig
+from whimbrel.config.model import Server, unique_by
 from whimbrel.http.dates import format_http
-from whimbrel.http.head import HeadLimits, HeadRules, KnownFields
-from whimbrel.modules.core.process import Process
-from whimbrel.modules.mod_reqtimeout import ReadLimits, ReqtimeoutServer
+from whimbrel.http.head import HeadLimits, ParserOptions, HeaderBlockCache
+from whimbrel.modules.core.process import MpmConfig
+from whimbrel.modules.mod_reqtimeout import ReadLimits, ReqtimeoutServerConfig
 from whimbrel.records import dataclass, field
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
-from whimbrel.request.open_files import OpenFiles
+from whimbrel.request.open_files import FdCache
 
 FOREVER: Final = float("inf")
 # pipelined requests beyond the first of each connection that are answered in one turn of the loop
@@ -27,11 +27,11 @@ MAX_MORE: Final = 32
 
 
 @dataclass(slots=True)
-class Manners:
+class ListenerConfig:
     """How connections to one address are treated: limits of heads, and seconds of patience."""
 
     limits: HeadLimits
-    rules: HeadRules
+    rules: ParserOptions
     timeout: float
     keep_alive: float
     server: Server
@@ -39,10 +39,10 @@ class Manners:
     announces: bool = False  # the first answer of a connection may name other protocols: it is not one of a kept kind
     http2: Any = None        # mod_http2's settings, where HTTP/2 can be spoken
     direct: bool = False     # a connection may begin with it
-    fields: KnownFields = field(default_factory=dict)  # of heads that were read
+    fields: HeaderBlockCache = field(default_factory=dict)  # of heads that were read
 
 
-class Expiring(ABC):
+class TimedConnection(ABC):
     """Something with a *deadline* on the worker's clock; `expire` is called once that has passed."""
 
     __slots__ = ("deadline",)
@@ -63,13 +63,13 @@ class Expiring(ABC):
         """The worker ends: idle connections are closed."""
 
     @abstractmethod
-    def row(self) -> dict[str, Any]:
+    def scoreboard_row(self) -> dict[str, Any]:
         """What the scoreboard says about it."""
 
 
 def _read_limits(configuration: Configuration, server: Server) -> ReadLimits | None:
-    ask = configuration.provider("reqtimeout", "limits")
-    return ask(configuration, server) if ask is not None else None
+    provider = configuration.provider("reqtimeout", "limits")
+    return provider(configuration, server) if provider is not None else None
 
 
 def tick_period(configuration: Configuration) -> float:
@@ -78,9 +78,9 @@ def tick_period(configuration: Configuration) -> float:
     Their records are looked at as they were merged: filled in they are as many again.
     """
     servers = configuration.servers()
-    patience = {(server.value(CoreServer, "timeout"), server.value(CoreServer, "keep_alive_timeout")) for server in different(servers, CoreServer)}
-    times: set[float] = {time for pair in patience for time in pair}
-    for server in different(servers, ReqtimeoutServer):
+    timeouts = {(server.value(CoreServerConfig, "timeout"), server.value(CoreServerConfig, "keep_alive_timeout")) for server in unique_by(servers, CoreServerConfig)}
+    times: set[float] = {time for pair in timeouts for time in pair}
+    for server in unique_by(servers, ReqtimeoutServerConfig):
         reading = _read_limits(configuration, server)
         if reading is not None:
             times |= {reading.header.first, reading.body.first}
@@ -94,7 +94,7 @@ class Postponed(Protocol):
         """Go on answering."""
 
 
-class Service:
+class WorkerState:
     """The state of a worker as its connections see it.
 
     *clock* is monotonic time, renewed at each tick (a fraction of the shortest timeout, at most one second): deadlines are that coarse, and reading
@@ -104,10 +104,10 @@ class Service:
     def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop, *, report: Callable[[BaseException], None] | None = None,
                  period: float | None = None) -> None:
         self.engine, self.loop = engine, loop
-        self.shows_request_tail = bool(engine.main.conf(Process).see_request_tail)
+        self.shows_request_tail = bool(engine.main.config(MpmConfig).see_request_tail)
         self.report = report or (lambda problem: None)
-        self.connections: set[Expiring] = set()
-        self.files = OpenFiles()
+        self.connections: set[TimedConnection] = set()
+        self.files = FdCache()
         self.draining = self.stopping = False
         self.on_tick: Callable[[], None] = lambda: None
         self.on_empty: Callable[[], None] = lambda: None
@@ -115,21 +115,21 @@ class Service:
         self.accepted = self.requests = self.sent = 0
         self.duration = 0.0  # milliseconds that requests took which were more than the repetition of a kept answer
         self.clock = monotonic()
-        self.turn, self.now, self.turning = 0, 0.0, False
+        self.tick, self.now, self.in_tick = 0, 0.0, False
         self._more = MAX_MORE
         self._postponed: deque[Postponed] = deque()
         self.second = 0.0
         self.date = b""
         self._timer: asyncio.TimerHandle | None = None
-        self._manners: dict[int, Manners] = {}
+        self._listeners: dict[int, ListenerConfig] = {}
         self.period = tick_period(engine.configuration) if period is None else period
 
     # time -------------------------------------------------------------------------------------
     def renew_date(self, now: float) -> bytes:
         """The value of Date for the second in which *now* lies; `second` is when it ends."""
-        whole = int(now)
-        self.second = whole + 1.0
-        self.date = format_http(whole).encode()
+        second = int(now)
+        self.second = second + 1.0
+        self.date = format_http(second).encode()
         return self.date
 
     def date_field(self) -> bytes:
@@ -137,35 +137,35 @@ class Service:
         now = time()
         return self.date if self.second - 1.0 <= now < self.second else self.renew_date(now)
 
-    def begin_turn(self) -> None:
+    def begin_tick(self) -> None:
         """Called where a turn of the loop does something that holds for the rest of it: `turn` is its number, `now` its time.
 
         *turning* says that this has been done.
         """
-        if not self.turning:
-            self.turning = True
+        if not self.in_tick:
+            self.in_tick = True
             self.now = now = time()
             if not self.second - 1.0 <= now < self.second:
                 self.renew_date(now)
-            self.engine.looks.open = True
-            self.loop.call_soon(self._end_turn)
+            self.engine.stat_cache.in_tick = True
+            self.loop.call_soon(self._end_tick)
 
-    def _end_turn(self) -> None:
-        self.turn += 1
-        self.turning = False
+    def _end_tick(self) -> None:
+        self.tick += 1
+        self.in_tick = False
         self._more = MAX_MORE
-        looks = self.engine.looks
-        looks.open = False
-        if looks.known:
-            looks.known.clear()
+        stat_cache = self.engine.stat_cache
+        stat_cache.in_tick = False
+        if stat_cache.known:
+            stat_cache.known.clear()
 
     # turns ------------------------------------------------------------------------------------
     def takes_more(self) -> bool:
         """Return True if a connection may answer one more pipelined request in this turn; otherwise it is to
         `postpone`.
         """
-        if not self.turning:
-            self.begin_turn()
+        if not self.in_tick:
+            self.begin_tick()
         self._more -= 1
         return self._more >= 0
 
@@ -198,7 +198,7 @@ class Service:
         self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
 
     # connections ------------------------------------------------------------------------------
-    def enter(self, connection: Expiring) -> None:
+    def add(self, connection: TimedConnection) -> None:
         """A connection begins."""
         self.connections.add(connection)
         self.accepted += 1
@@ -207,7 +207,7 @@ class Service:
             self._timer = self.loop.call_later(self.period, self._tick)
         self.on_accept()
 
-    def leave(self, connection: Expiring) -> None:
+    def remove(self, connection: TimedConnection) -> None:
         """A connection has ended."""
         self.connections.discard(connection)
         if not self.connections:
@@ -217,27 +217,27 @@ class Service:
     def drain(self) -> None:
         """Let every connection end after what it is doing."""
         self.draining = True
-        self.turn += 1
+        self.tick += 1
         for one in list(self.connections):
             one.drain()
 
     def stop(self) -> None:
         """Close every connection that is not at work; the others end with their answers."""
         self.draining = self.stopping = True
-        self.turn += 1
+        self.tick += 1
         for one in list(self.connections):
             one.close_now()
 
-    def manners(self, address: str, port: int) -> Manners:
+    def listener(self, address: str, port: int) -> ListenerConfig:
         """What the default server of an address says about its connections."""
         server = self._default(address, port)
-        found = self._manners.get(id(server))
+        found = self._listeners.get(id(server))
         if found is None:
-            core = server.conf(CoreServer)
+            core = server.config(CoreServerConfig)
             configuration = self.engine.configuration
-            ask = configuration.provider("http2", "settings")
-            http2 = ask(configuration, server) if ask is not None else None
-            found = self._manners[id(server)] = Manners(
+            provider = configuration.provider("http2", "settings")
+            http2 = provider(configuration, server) if provider is not None else None
+            found = self._listeners[id(server)] = ListenerConfig(
                 head_limits(core), head_rules(core, configuration), core.timeout, core.keep_alive_timeout, server, self._reading(server),
                 bool(core.protocols), http2, http2 is not None and http2.direct is not False and "h2c" in core.protocols)
         return found

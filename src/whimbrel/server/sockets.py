@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from whimbrel.config.model import Listener
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
-from whimbrel.server.words import cause, coded
+from whimbrel.server.words import apr_error, with_code
 
 Key = tuple[str, int]
 
 
-def bind_all(listeners: Iterable[Listener], kept: dict[Key, socket.socket], backlog: int, dialect: Dialect) -> dict[Key, socket.socket]:
+def bind_all(listeners: Iterable[Listener], cached: dict[Key, socket.socket], backlog: int, dialect: Dialect) -> dict[Key, socket.socket]:
     """The sockets for *listeners*; those of *kept* are used again.  Raises StartError in httpd's words, with what was bound closed."""
     out: dict[Key, socket.socket] = {}
     try:
@@ -22,17 +22,17 @@ def bind_all(listeners: Iterable[Listener], kept: dict[Key, socket.socket], back
             key = (listener.address, listener.port)
             if key in out and not dialect.listen_22:
                 continue
-            out[key] = kept[key] if key in kept and key not in out else bound(listener, backlog)
+            out[key] = cached[key] if key in cached and key not in out else bind(listener, backlog)
     except OSError as problem:
         for key, one in out.items():
-            if kept.get(key) is not one:
+            if cached.get(key) is not one:
                 one.close()
         shown = f"[{listener.address}]" if ":" in listener.address else listener.address or ("[::]" if has_ipv6() else "0.0.0.0")
         raise StartError(
-            coded(dialect, "AH00072", f"make_sock: could not bind to address {shown}:{listener.port}", cause(problem)),
-            "no listening sockets available, shutting down", coded(dialect, "AH00015", "Unable to open logs")) from None
+            with_code(dialect, "AH00072", f"make_sock: could not bind to address {shown}:{listener.port}", apr_error(problem)),
+            "no listening sockets available, shutting down", with_code(dialect, "AH00015", "Unable to open logs")) from None
     if not out:
-        raise StartError("no listening sockets available, shutting down", coded(dialect, "AH00015", "Unable to open logs"))
+        raise StartError("no listening sockets available, shutting down", with_code(dialect, "AH00015", "Unable to open logs"))
     return out
 
 
@@ -47,7 +47,7 @@ def has_ipv6() -> bool:
         return False
 
 
-def bound(listener: Listener, backlog: int) -> socket.socket:
+def bind(listener: Listener, backlog: int) -> socket.socket:
     """One listening socket; an empty address is any, IPv6 and IPv4 by one socket where the system has IPv6."""
     any_six = not listener.address and has_ipv6()
     family = socket.AF_INET6 if any_six or ":" in listener.address else socket.AF_INET

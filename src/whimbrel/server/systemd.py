@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from whimbrel.numbers import is_digits
-from whimbrel.server.scoreboard import Board, Life
+from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
 
 FIRST_SOCKET: Final = 3
 STATUS_EVERY: Final = 10.0  # seconds between two lines of statistics
@@ -70,7 +70,7 @@ class Notifier:
             return None
         return min(self._statistics, self._alive if self._watchdog else self._statistics)
 
-    def tick(self, board: Board, life: Life, *, extended: bool) -> None:
+    def tick(self, board: SharedScoreboard, life: ServerInfo, *, extended: bool) -> None:
         """Send what is due."""
         now = time.monotonic()
         if self.active and self._watchdog and now >= self._alive:
@@ -81,9 +81,9 @@ class Notifier:
             self.say("READY=1", f"STATUS={statistics(board, life) if extended else PROCESSING}")
 
 
-def statistics(board: Board, life: Life) -> str:
+def statistics(board: SharedScoreboard, life: ServerInfo) -> str:
     """What the workers have done, in one line."""
-    every: list[dict[str, Any]] = [value for _slot, value in board.every()]
+    every: list[dict[str, Any]] = [value for _slot, value in board.slots_in_use()]
     accesses, sent = sum(v["accesses"] for v in every), sum(v["bytes"] for v in every)
     states = "".join(v["process"]["workers"] for v in every)
     seconds = max(1.0, time.time() - life.started)
@@ -92,8 +92,8 @@ def statistics(board: Board, life: Life) -> str:
             f"Requests/sec: {accesses / seconds:.3g}; Bytes served/sec: {_short(sent / seconds)}B/sec")
 
 
-def _share(part: int, whole: int) -> int:
-    return part * 100 // whole if whole else 0
+def _share(part: int, total: int) -> int:
+    return part * 100 // total if total else 0
 
 
 def _short(count: float) -> str:
@@ -109,7 +109,7 @@ def _short(count: float) -> str:
     return "****"
 
 
-def handed_over(environment: Mapping[str, str]) -> dict[tuple[str, int], socket.socket]:
+def listen_fds(environment: Mapping[str, str]) -> dict[tuple[str, int], socket.socket]:
     """The listening TCP sockets that the service manager has opened, by address ("" for any) and port."""
     number = environment.get("LISTEN_FDS", "")
     if environment.get("LISTEN_PID") != str(os.getpid()) or not is_digits(number):

@@ -8,35 +8,35 @@ from typing import Final
 
 from whimbrel.dialect import Dialect
 from whimbrel.errors import StartError
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 
 
-def cause(problem: OSError) -> str:
+def apr_error(problem: OSError) -> str:
     """APR's ``(2)No such file or directory``."""
     number = problem.errno or 0
     return f"({number}){os.strerror(number)}"
 
 
-def coded(dialect: Dialect, code: str, text: str, why: str = "") -> str:
+def with_code(dialect: Dialect, code: str, text: str, why: str = "") -> str:
     """A line of start-up: the cause, the number of the message where the dialect has numbers, the text."""
     head = f"{why}: " if why else ""
-    return f"{head}{code}: {text}" if dialect.ah_codes else f"{head}{text}"
+    return f"{head}{code}: {text}" if dialect.messages_24 else f"{head}{text}"
 
 
-def not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> StartError:
+def logs_not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> StartError:
     """The refusal to start of everything that has to do with logs and listening sockets."""
-    return StartError(coded(dialect, code, text, why), coded(dialect, "AH00015", "Unable to open logs"))
+    return StartError(with_code(dialect, code, text, why), with_code(dialect, "AH00015", "Unable to open logs"))
 
 
 def complain(text: str) -> None:
     """Write lines to standard error, which is the error log of a running server; a full disk or a closed pipe loses them."""
     with contextlib.suppress(OSError):
-        os.write(2, raw(text) + b"\n")
+        os.write(2, to_bytes(text) + b"\n")
 
 
 @dataclass(frozen=True, slots=True)
-class LifeWords:
+class MpmMessages:
     """What one MPM says about the life of its parent: (number, text)."""
 
     module: str
@@ -54,6 +54,6 @@ HUP: Final = "SIGHUP received.  Attempting to restart"
 _USR1: Final = "SIGUSR1 received.  Doing graceful restart"
 _USR1_PREFORK: Final = "Graceful restart requested, doing restart"
 
-EVENT: Final = LifeWords("mpm_event", ("AH00489", RUNNING), ("AH00491", TERM), ("AH00492", WINCH), ("AH00493", _USR1), ("AH00494", HUP))
-WORKER: Final = LifeWords("mpm_worker", ("AH00292", RUNNING), ("AH00295", TERM), ("AH00296", WINCH), ("AH00297", _USR1), ("AH00298", HUP))
-PREFORK: Final = LifeWords("mpm_prefork", ("AH00163", RUNNING), ("AH00169", TERM), ("AH00170", WINCH), ("AH00171", _USR1_PREFORK), ("AH00173", HUP))
+EVENT: Final = MpmMessages("mpm_event", ("AH00489", RUNNING), ("AH00491", TERM), ("AH00492", WINCH), ("AH00493", _USR1), ("AH00494", HUP))
+WORKER: Final = MpmMessages("mpm_worker", ("AH00292", RUNNING), ("AH00295", TERM), ("AH00296", WINCH), ("AH00297", _USR1), ("AH00298", HUP))
+PREFORK: Final = MpmMessages("mpm_prefork", ("AH00163", RUNNING), ("AH00169", TERM), ("AH00170", WINCH), ("AH00171", _USR1_PREFORK), ("AH00173", HUP))

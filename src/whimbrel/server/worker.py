@@ -21,11 +21,11 @@ import uvloop
 from whimbrel.request.body import Aborted
 from whimbrel.server import privileges, words
 from whimbrel.server.generation import Generation
-from whimbrel.server.proxy_header import first_protocol
+from whimbrel.server.proxy_header import protocol_factory
 from whimbrel.server.scoreboard import Scoreboard
 from whimbrel.server.scoreboard_text import MAX_IDLE, MAX_LETTERS
-from whimbrel.server.service import Service
-from whimbrel.server.words import cause
+from whimbrel.server.service import WorkerState
+from whimbrel.server.words import apr_error
 
 FATAL: Final = 15        # exit status of a worker that could not begin: the master gives up (httpd's APEXIT_CHILDFATAL)
 SICK: Final = 7          # exit status of a worker that lacked resources: another may have them later (httpd's APEXIT_CHILDSICK)
@@ -33,10 +33,10 @@ HEARTBEAT: Final = b"."
 RETIRE: Final = b"r"
 BUSY: Final = b"b"
 BEAT_PERIOD: Final = 5.0  # seconds between two heartbeats
-HURRY: Final = 3.0       # seconds that answers may take when the server stops
-SETTLE: Final = 0.1      # seconds in which a connection that was accepted becomes one that is known
-OLDEST: Final = 100      # collections of the middle generation before one of all that is kept, which takes 40 ms and finds next to nothing
-SHARE: Final = 100       # a worker with very many connections tells what they do for no more than one part in so many of its time
+STOP_GRACE: Final = 3.0       # seconds that answers may take when the server stops
+ACCEPT_GRACE: Final = 0.1      # seconds in which a connection that was accepted becomes one that is known
+GEN2_THRESHOLD: Final = 100      # collections of the middle generation before one of all that is kept, which takes 40 ms and finds next to nothing
+STATS_SHARE: Final = 100       # a worker with very many connections tells what they do for no more than one part in so many of its time
 BUSY_SHARE: Final = 0.85  # share of a processor from which on a worker asks for company
 
 
@@ -57,9 +57,9 @@ class Worker:
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         asyncio.set_event_loop(self.loop)
         self.ended = self.loop.create_future()
-        gc.set_threshold(*gc.get_threshold()[:2], OLDEST)
-        self.generation.runtime.born()
-        self.service = service = Service(self.generation.engine, self.loop, report=self._report, period=self.generation.period)
+        gc.set_threshold(*gc.get_threshold()[:2], GEN2_THRESHOLD)
+        self.generation.runtime.after_fork()
+        self.service = service = WorkerState(self.generation.engine, self.loop, report=self._report, period=self.generation.period)
         service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
         self.generation.runtime.scoreboard = Scoreboard(self.generation.board, self.slot, self.generation.life, self.summary)
         self.generation.logs.attach(self.loop.call_soon, self.loop.call_later)
@@ -85,13 +85,13 @@ class Worker:
             reacts = (signal.SIGTERM, signal.SIGINT, *((signal.SIGWINCH,) if prefork else ()))
             ignores = () if prefork else (signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH)
         for number in reacts:
-            self.loop.add_signal_handler(number, self._told, number)
+            self.loop.add_signal_handler(number, self._on_signal, number)
         for number in ignores:
             self.loop.add_signal_handler(number, _ignore)
 
     async def _serve(self) -> None:
         backlog = self.generation.spec.backlog
-        first = first_protocol(self.service)
+        first = protocol_factory(self.service)
         for one in self.generation.sockets.values():
             self._servers.append(await self.loop.create_server(lambda: first(self.service), sock=one.dup(), backlog=backlog))
         self.refresh()
@@ -99,7 +99,7 @@ class Worker:
         await self.ended
 
     # the end ----------------------------------------------------------------------------------
-    def _told(self, number: int) -> None:
+    def _on_signal(self, number: int) -> None:
         self.reason = self.reason or number
         if number in (signal.SIGUSR1, signal.SIGWINCH):
             self.retire()
@@ -114,14 +114,14 @@ class Worker:
         """Accept nothing more, end with the last connection."""
         self._close_servers()
         self.service.drain()
-        self.loop.call_later(SETTLE, self._empty)
+        self.loop.call_later(ACCEPT_GRACE, self._empty)
 
     def stop(self) -> None:
         """Accept nothing more, answer what is on its way, close what is idle, give answers a moment."""
         self._close_servers()
         self.service.drain()
-        self.loop.call_later(SETTLE, self._close_idle)
-        self.loop.call_later(HURRY, self._over)
+        self.loop.call_later(ACCEPT_GRACE, self._close_idle)
+        self.loop.call_later(STOP_GRACE, self._finish)
 
     def _close_idle(self) -> None:
         self.service.stop()
@@ -139,14 +139,14 @@ class Worker:
         """The last connection has gone, or there was none: end, unless one that was accepted a moment ago is still to come."""
         if self.service.draining and not self.service.connections:
             if self.service.stopping:
-                self._over()
+                self._finish()
             elif self._settled:
-                self._over()
+                self._finish()
             else:
                 self._settled = True
-                self.loop.call_later(SETTLE, self._empty)
+                self.loop.call_later(ACCEPT_GRACE, self._empty)
 
-    def _over(self) -> None:
+    def _finish(self) -> None:
         if not self.ended.done():
             self.ended.set_result(None)
 
@@ -178,9 +178,9 @@ class Worker:
             if self._reported and used > BUSY_SHARE * passed:
                 self._send(BUSY)
             self.refresh()
-            self._look_for_room()
+            self._check_descriptors()
 
-    def _look_for_room(self) -> None:
+    def _check_descriptors(self) -> None:
         """The loop closes connections in silence when there is no descriptor for them: say so, once for each time of need."""
         try:
             os.close(os.dup(2))
@@ -188,18 +188,18 @@ class Worker:
         except OSError as problem:
             if not self._full:
                 self._full = True
-                self.generation.log("error", f"{cause(problem)}: apr_socket_accept: (client socket)", module=self.generation.words.module)
+                self.generation.log("error", f"{apr_error(problem)}: apr_socket_accept: (client socket)", module=self.generation.words.module)
 
     def refresh(self) -> None:
         """Write this worker's slot of the scoreboard."""
         self._reported, self._cpu = time.monotonic(), time.process_time()
         self.generation.board.write(self.slot, self.summary())
-        self._pause = max(1.0, SHARE * (time.process_time() - self._cpu))
+        self._pause = max(1.0, STATS_SHARE * (time.process_time() - self._cpu))
 
     def summary(self) -> dict[str, Any]:
         """What this worker has to say about itself: its connections in `rows`, what all of its rows say in `worker`, `idle` more that wait."""
         service, generation = self.service, self.generation
-        rows = [one.row() for one in service.connections]
+        rows = [one.scoreboard_row() for one in service.connections]
         times = os.times()
         cpu = (times.user, times.system)
         states = "".join([row["state"] for row in rows])
@@ -228,7 +228,7 @@ def _ignore() -> None:
     pass
 
 
-def child(generation: Generation, slot: int, lifeline: int, control: int) -> int:
+def worker_main(generation: Generation, slot: int, lifeline: int, control: int) -> int:
     """The life of a forked worker; its exit status."""
     if not become_user(generation):
         return FATAL

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from whimbrel.octets import raw
-from whimbrel.octets import text as as_text
+from whimbrel.octets import to_bytes
+from whimbrel.octets import to_text as as_text
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, scan, split_name
 from whimbrel.syntax.places import name_range
-from whimbrel.syntax.tree import Blank, Broken, Close, Comment, Directive, Document, Node, Section, parse
+from whimbrel.syntax.tree import Blank, Malformed, Close, Comment, Directive, Document, Node, Section, parse
 from whimbrel.syntax.words import WHITE
 
 Spelling = Callable[[str], "str | None"]
@@ -38,15 +38,15 @@ def formatted(data: bytes, spelling: Spelling, *, indent: int = 4) -> bytes:
 
 
 def _same(before: bytes, after: bytes) -> bool:
-    return all(list(_said(before, rules)) == list(_said(after, rules)) for rules in (V22_LINES, V24_LINES))
+    return all(list(_directives(before, rules)) == list(_directives(after, rules)) for rules in (V22_LINES, V24_LINES))
 
 
-def _said(data: bytes, rules: LineRules) -> Iterator[tuple[str, str]]:
+def _directives(data: bytes, rules: LineRules) -> Iterator[tuple[str, str]]:
     """The names, in lower case, and arguments of the lines that count."""
     for _start, _end, _number, text in scan(as_text(data), rules):
         if text and text[0] != "#":
             name, args = split_name(text)
-            yield raw(name).lower().decode("latin-1"), args
+            yield to_bytes(name).lower().decode("latin-1"), args
 
 
 class _Formatter:
@@ -87,7 +87,7 @@ class _Formatter:
             return data[piece.start:piece.end]
         end = piece.body if isinstance(piece, Section) else piece.end
         source = data[piece.start:end]
-        if isinstance(piece, Broken):
+        if isinstance(piece, Malformed):
             return source
         if plain and isinstance(piece, Directive | Section | Close):
             source = self._respelled(piece, source)
@@ -104,11 +104,11 @@ class _Formatter:
         known = known if isinstance(piece, Directive) else known[1:]
         start, end = name_range(self.document, piece)
         written = self.document.bytes[start:end]
-        at = written.lower().find(raw(known).lower())
+        at = written.lower().find(to_bytes(known).lower())
         if at < 0 or len(written.strip(b"</>")) != len(known):
             return source
         start += at - piece.start
-        return source[:start] + raw(known) + source[start + len(known):]
+        return source[:start] + to_bytes(known) + source[start + len(known):]
 
 
 def _foreign(section: Section) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, repeat
 
-from whimbrel.lazily import pattern
-from whimbrel.octets import text as as_text
+from whimbrel.lazily import compile
+from whimbrel.octets import to_text as as_text
 from whimbrel.records import dataclass
 from whimbrel.syntax.words import WHITE, getword
 
@@ -48,8 +48,8 @@ class LogicalLine:
 
 Scanned = tuple[int, int, int, str]  # the fields of LogicalLine
 
-_UNUSUAL = pattern(r"\\\r?\n|\0")
-_NAME = pattern(r"""(</[^ \t\n\v\f\r\\]*|[^ \t\n\v\f\r"'\\>][^ \t\n\v\f\r\\>]*)(?:[ \t\n\v\f\r]+|\Z)""")  # names that need no care
+_UNUSUAL = compile(r"\\\r?\n|\0")
+_NAME = compile(r"""(</[^ \t\n\v\f\r\\]*|[^ \t\n\v\f\r"'\\>][^ \t\n\v\f\r\\>]*)(?:[ \t\n\v\f\r]+|\Z)""")  # names that need no care
 
 
 def logical_lines(data: bytes, rules: LineRules = V24_LINES) -> Iterator[LogicalLine]:

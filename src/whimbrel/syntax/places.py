@@ -5,7 +5,7 @@ A backslash at a line end lets a word, even a name, consist of pieces; a range t
 
 from __future__ import annotations
 
-from whimbrel.octets import text as as_text
+from whimbrel.octets import to_text as as_text
 from whimbrel.syntax.lines import origin
 from whimbrel.syntax.tree import Close, Directive, Document, Section
 from whimbrel.syntax.words import WHITE, getword

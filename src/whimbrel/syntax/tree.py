@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from whimbrel.octets import raw
-from whimbrel.octets import text as as_text
+from whimbrel.octets import to_bytes
+from whimbrel.octets import to_text as as_text
 from whimbrel.records import dataclass, field
 from whimbrel.syntax.lines import V24_LINES, LineRules, scan, split_name
 
@@ -40,7 +40,7 @@ class Comment(Piece):
 
 
 @dataclass(slots=True, eq=False)
-class Broken(Piece):
+class Malformed(Piece):
     """Text that is no directive and no section: a stray closing tag, a tag without ``>``, a line that the end of the file cuts off."""
 
     reason: str
@@ -76,7 +76,7 @@ class Section(Piece):
     close: Close | None = None
 
 
-Node = Blank | Comment | Directive | Section | Broken
+Node = Blank | Comment | Directive | Section | Malformed
 Bytes = bytes  # `Document.bytes` hides the name of its own type
 
 
@@ -155,15 +155,15 @@ def _parse(data: bytes, rules: LineRules) -> Document:
             elif name:
                 builder.add(Directive(start, end, number, name, args))
             else:
-                builder.add(Broken(start, end, number, "the first word is empty"))
+                builder.add(Malformed(start, end, number, "the first word is empty"))
     if end < len(data):
-        builder.add(Broken(end, len(data), number + 1, "the file ends after a backslash that joins the next line"))
+        builder.add(Malformed(end, len(data), number + 1, "the file ends after a backslash that joins the next line"))
     return Document(data, builder.finish(len(data)), rules)
 
 
 def _folded(name: str) -> bytes:
     """The key under which names agree: only the letters of ASCII have a case."""
-    return raw(name).lower()
+    return to_bytes(name).lower()
 
 
 class _Builder:
@@ -179,9 +179,9 @@ class _Builder:
         if name[:2] != "</":
             self.enter(Section(start, end, number, name[1:], args, end))
         elif name[-1] != ">":
-            self.add(Broken(start, end, number, "a closing tag without '>'"))
+            self.add(Malformed(start, end, number, "a closing tag without '>'"))
         elif not self.names[_folded(name[2:-1])]:
-            self.add(Broken(start, end, number, "a closing tag without its section"))
+            self.add(Malformed(start, end, number, "a closing tag without its section"))
         else:
             self.leave(Close(start, end, number, name[2:-1]))
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
 WHITE = " \t\n\v\f\r"
 
-_BLANKS = pattern(r"[ \t\n\v\f\r]*")
-_BRACE = pattern(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
-_BARE = pattern(r"[^ \t\n\v\f\r]+")
-_PLAIN = pattern(r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)""")  # a word that needs no care
-_QUOTED = {quote: pattern(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
-_ESCAPED = {"": pattern(r"\\(\\)"), '"': pattern(r'\\([\\"])'), "'": pattern(r"\\([\\'])")}
+_BLANKS = compile(r"[ \t\n\v\f\r]*")
+_BRACE = compile(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
+_BARE = compile(r"[^ \t\n\v\f\r]+")
+_PLAIN = compile(r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)""")  # a word that needs no care
+_QUOTED = {quote: compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
+_ESCAPED = {"": compile(r"\\(\\)"), '"': compile(r'\\([\\"])'), "'": compile(r"\\([\\'])")}
 
 
 def getword(text: str, at: int = 0) -> tuple[str, int]:

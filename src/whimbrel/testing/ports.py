@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import Final
 
-FIRST: Final = 10_000   # five digits, so that a port's length in a page is always the same
+FIRST_PORT: Final = 10_000   # five digits, so that a port's length in a page is always the same
 _RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -21,9 +21,9 @@ def _clients() -> int:
 
 def free_port() -> int:
     """A port that nobody has, on any address, and that no client is given: at random, since others look for one at the same time."""
-    last = max(_clients(), FIRST + 1_000)
+    last = max(_clients(), FIRST_PORT + 1_000)
     while True:
-        port = random.randrange(FIRST, last)
+        port = random.randrange(FIRST_PORT, last)
         with socket.socket() as probe:
             try:
                 probe.bind(("", port))

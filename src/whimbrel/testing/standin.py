@@ -14,7 +14,7 @@ from whimbrel.request.runtime import NoScoreboard, Scoreboard
 T = TypeVar("T")
 
 
-class StandIn:
+class FakeRuntime:
     """A Runtime for tests: *logs* holds what was written, by target of a file; *names* and *hosts* answer look-ups."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class StandIn:
         kind = "|" if sink.piped else "syslog:" if sink.syslog else ""
         self.logs.setdefault(kind + sink.target, []).append(data)
 
-    def log_adder(self, sink: LogSink) -> Callable[[bytes], None]:
+    def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
         """See Runtime.log_adder."""
         return lambda data: self.write_log(sink, data)
 
@@ -41,19 +41,19 @@ class StandIn:
         """Run at once: tests need no thread."""
         return work()
 
-    async def name_of(self, address: str) -> str | None:
+    async def reverse_lookup(self, address: str) -> str | None:
         """What *names* says; 127.0.0.1 is localhost."""
         return self.names.get(address) or ("localhost" if address == "127.0.0.1" else None)
 
-    async def addresses_of(self, name: str) -> list[str]:
+    async def resolve(self, name: str) -> list[str]:
         """What *hosts* says."""
         return self.hosts.get(name, ["127.0.0.1"] if name == "localhost" else [])
 
 
-def completed(result: Any) -> Any:
+def run_sync(result: Any) -> Any:
     """The value of an answer or of an awaitable of one, outside any loop."""
-    return asyncio.run(_awaited(result)) if hasattr(result, "__await__") else result
+    return asyncio.run(_await(result)) if hasattr(result, "__await__") else result
 
 
-async def _awaited(waiting: Any) -> Any:
-    return await waiting
+async def _await(awaitable: Any) -> Any:
+    return await awaitable

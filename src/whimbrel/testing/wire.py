@@ -5,27 +5,27 @@ from __future__ import annotations
 import asyncio
 import os
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.chunked import BodyError, ChunkedBody
-from whimbrel.http.head import Ending, Head, HeadLimits, HeadRules, read_head
-from whimbrel.request.answer import Answer, Framing
-from whimbrel.request.body import FilePart, RequestBody, of_bad_length
+from whimbrel.http.head import InputState, Head, HeadLimits, ParserOptions, read_head
+from whimbrel.request.answer import Response, Framing
+from whimbrel.request.body import FileSegment, RequestBody, invalid_length_body
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
-from whimbrel.request.open_files import open_as
+from whimbrel.request.open_files import open_if_unchanged
 from whimbrel.request.record import Connection
 
-__all__ = ["Client", "HeadLimits", "HeadRules"]
+__all__ = ["TestClient", "HeadLimits", "ParserOptions"]
 
 
-class Client:
+class TestClient:
     """A client connection: `send` feeds bytes, the answers to every complete request in them come back."""
 
     def __init__(self, engine: Engine, connection: Connection) -> None:
         self.engine, self.connection = engine, connection
         self.buffer = b""
         self.closed = False
-        server = engine.main.conf(CoreServer)
+        server = engine.main.config(CoreServerConfig)
         self.limits, self.rules = head_limits(server), head_rules(server, engine.configuration)
 
     def send(self, data: bytes, *, last: bool = False) -> bytes:
@@ -33,45 +33,45 @@ class Client:
         self.buffer += data
         out = b""
         while not self.closed and self.buffer:
-            out += self._kept()
-            head = read_head(self.buffer, self.limits, self.rules, ending=Ending.EOF if last else Ending.OPEN)
+            out += self._cached_responses()
+            head = read_head(self.buffer, self.limits, self.rules, ending=InputState.EOF if last else InputState.OPEN)
             if head is None:
                 break
             rest = self.buffer[head.end :]
-            body = of_bad_length() if head.length_bad else RequestBody(0)
+            body = invalid_length_body() if head.length_bad else RequestBody(0)
             if head.error is None and (head.chunked or head.length):
                 taken = self._body(head, rest)
                 if taken is None:
                     break
                 body, rest = taken
             self.buffer = rest
-            out += self._answer(head, body)
+            out += self._response(head, body)
         return out
 
-    def _kept(self) -> bytes:
+    def _cached_responses(self) -> bytes:
         """The answers that were kept for the heads at the beginning of the buffer."""
         out = b""
         while not self.closed:
             end = self.buffer.find(b"\r\n\r\n") + 4
             if end < 4:
                 break
-            book = self.engine.kept.book(self.connection.local_ip, self.connection.local_port)
-            kept, head = book.look(self.connection, self.buffer[:end], self.limits, -1)
-            if kept is None:
+            index = self.engine.response_cache.index(self.connection.local_ip, self.connection.local_port)
+            entry, head = index.lookup(self.connection, self.buffer[:end], self.limits, -1)
+            if entry is None:
                 break
             now = self.engine.runtime.now()
             date = self.engine.http_date(now).encode()
-            if kept.file:
-                handle = open_as(kept.file, kept.stamp)
+            if entry.file:
+                handle = open_if_unchanged(entry.file, entry.stamp)
                 if handle < 0:
                     break
-                out += kept.fields(self.connection, date, now) + _bytes(FilePart(handle, 0, kept.size))
+                out += entry.serialize_head(self.connection, date, now) + _bytes(FileSegment(handle, 0, entry.size))
             else:
-                out += kept.wire(self.connection, date, now)
+                out += entry.serialize(self.connection, date, now)
             self.buffer = self.buffer[end:]
-            self.engine.repeated(kept, self.connection, head)
+            self.engine.log_hit(entry, self.connection, head)
             self.connection.served += 1
-            self.closed = kept.close
+            self.closed = entry.close
         return out
 
     def _body(self, head: Head, rest: bytes) -> tuple[RequestBody, bytes] | None:
@@ -96,34 +96,34 @@ class Client:
         body.end()
         return body, reader.rest
 
-    def _answer(self, head: Head, body: RequestBody) -> bytes:
-        answer, payload = asyncio.run(self._complete(head, body))
+    def _response(self, head: Head, body: RequestBody) -> bytes:
+        response, payload = asyncio.run(self._complete(head, body))
         sent = len(payload)
-        if answer.framing is Framing.CHUNKED:
-            payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + (b"" if answer.request.connection.aborted else b"0\r\n\r\n")
-        out = answer.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
-        answer.sent(sent)
+        if response.framing is Framing.CHUNKED:
+            payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + (b"" if response.request.connection.aborted else b"0\r\n\r\n")
+        out = response.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
+        response.on_sent(sent)
         self.connection.served += 1
-        self.closed = answer.close or self.connection.aborted
+        self.closed = response.close or self.connection.aborted
         return out
 
-    async def _complete(self, head: Head, body: RequestBody) -> tuple[Answer, bytes]:
+    async def _complete(self, head: Head, body: RequestBody) -> tuple[Response, bytes]:
         """The answer and all of its body, in one loop: a program that answers lives in it from beginning to end."""
-        made = self.engine.respond(self.connection, head, body)
-        answer = made if isinstance(made, Answer) else await made
-        parts = [_bytes(part) for part in answer.parts]
-        if answer.stream is not None:
+        result = self.engine.respond(self.connection, head, body)
+        response = result if isinstance(result, Response) else await result
+        parts = [_bytes(part) for part in response.parts]
+        if response.stream is not None:
             try:
-                parts += [piece async for piece in answer.stream]
+                parts += [piece async for piece in response.stream]
             except ConnectionError:
                 self.connection.aborted = True
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        if others:
-            await asyncio.wait(others, timeout=1)
-        return answer, b"".join(parts)
+        other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        if other_tasks:
+            await asyncio.wait(other_tasks, timeout=1)
+        return response, b"".join(parts)
 
 
-def _bytes(part: bytes | FilePart) -> bytes:
+def _bytes(part: bytes | FileSegment) -> bytes:
     if isinstance(part, bytes):
         return part
     data = part.read()

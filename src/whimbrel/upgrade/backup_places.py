@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whimbrel.config.includes import has_wildcards
-from whimbrel.octets import raw, text
-from whimbrel.upgrade.estate import Estate, Role
-from whimbrel.wildcards import wildcards
+from whimbrel.octets import to_bytes, to_text
+from whimbrel.upgrade.estate import ConfigTree, Role
+from whimbrel.wildcards import compile_fnmatch
 
 DIRECTORY: Final = ".whimbrel-2.2"
 """Holds the backups that may not lie beside their files."""
@@ -31,10 +31,10 @@ def nowhere(_path: str) -> bool:
     return False
 
 
-def read_by_includes(estate: Estate) -> IsRead:
+def read_by_includes(tree: ConfigTree) -> IsRead:
     """A test of whether some Include of *estate*, or one that is likely in its surroundings, reads a path."""
-    patterns = [(_real(path), has_wildcards(path)) for path in dict.fromkeys(estate.include_patterns)]
-    directories = {os.path.dirname(_real(path)) for path, file in estate.files.items() if file.role is Role.FRAGMENT}
+    patterns = [(_real(path), has_wildcards(path)) for path in dict.fromkeys(tree.include_patterns)]
+    directories = {os.path.dirname(_real(path)) for path, file in tree.files.items() if file.role is Role.FRAGMENT}
     likely = {directory for directory in directories if INCLUDED.search(os.path.basename(directory))}
 
     def is_read(path: str) -> bool:
@@ -52,7 +52,7 @@ def _real(path: str) -> str:
     """*path* without symbolic links in front of its first wildcard."""
     parts = path.split("/")
     at = next((at for at, part in enumerate(parts) if has_wildcards(part)), len(parts))
-    plain = text(os.path.realpath(raw("/".join(parts[:at]) or "/"))).rstrip("/")
+    plain = to_text(os.path.realpath(to_bytes("/".join(parts[:at]) or "/"))).rstrip("/")
     return "/".join([plain, *parts[at:]])
 
 
@@ -67,7 +67,7 @@ def _matches(pattern: str, path: str) -> bool:
 def _same(part: str, name: str) -> bool:
     if not has_wildcards(part):
         return part == name
-    return name[:1] != "." and wildcards(part).search(name) is not None
+    return name[:1] != "." and compile_fnmatch(part).search(name) is not None
 
 
 def journal_directory(directory: str) -> str:

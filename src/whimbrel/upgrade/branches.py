@@ -20,7 +20,7 @@ Maybe = bool | None
 
 ALWAYS: Final = frozenset({"core_module", "so_module", "http_module"})
 """In every build of either version."""
-OFTEN: Final = frozenset({"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"})
+SOMETIMES_STATIC: Final = frozenset({"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"})
 """Compiled into some distributors' servers and loaded by a line in others."""
 NEEDED_24: Final = frozenset({"authz_core_module"})
 """What every 2.4 that carries a configuration of 2.2 has in the end."""
@@ -35,34 +35,34 @@ MPMS: Final = frozenset({
 """Ways to ask for an MPM.  2.2 has one compiled in, and the text doesn't say which."""
 
 
-def both(first: Maybe, second: Maybe) -> Maybe:
+def maybe_and(first: Maybe, second: Maybe) -> Maybe:
     """Whether both hold."""
     if first is False or second is False:
         return False
     return None if first is None or second is None else True
 
 
-def inverted(value: Maybe) -> Maybe:
+def maybe_not(value: Maybe) -> Maybe:
     return None if value is None else not value
 
 
-class Modules:
+class VersionModules:
     """The modules of one version while the text is read: *loaded* are identifiers in load order, each with whether it is certain."""
 
-    def __init__(self, version: str, *, known: bool, built_in: frozenset[str] = frozenset()) -> None:
+    def __init__(self, version: str, *, is_complete: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.catalogue: Catalogue = catalogue(version)
         self.other: Catalogue = catalogue("2.4" if version == "2.2" else "2.2")
-        self.old = version == "2.2"
+        self.is_22 = version == "2.2"
         self.loaded: dict[str, Maybe] = {}
         self._sources: dict[str, str] = {}
-        self._known = known  # False for fragments: the modules stand in a file that isn't here
-        self._lines = self._foreign = False
-        self._expected = frozenset() if self.old else built_in  # a line of 2.4 may load what 2.2 has built in
+        self._is_complete = is_complete  # False for fragments: the modules stand in a file that isn't here
+        self._has_load_module = self._has_foreign = False
+        self._expected = frozenset() if self.is_22 else built_in  # a line of 2.4 may load what 2.2 has built in
         for row in self.catalogue.modules:
-            if row.identifier in ALWAYS or (row.static and row.kind == "mpm"):
+            if row.identifier in ALWAYS or (row.is_static and row.kind == "mpm"):
                 self.loaded[row.identifier] = True if row.kind != "mpm" else None
                 self._sources[row.source] = row.identifier
-            elif self.old and row.identifier in built_in:
+            elif self.is_22 and row.identifier in built_in:
                 self.loaded[row.identifier] = True
                 self._sources[row.source] = row.identifier
 
@@ -70,12 +70,12 @@ class Modules:
         """A LoadModule line that this version executes (*live*): what it doesn't have fails to load and is left out."""
         if live is False:
             return
-        self._lines = True
+        self._has_load_module = True
         base = path.rpartition("/")[2].rpartition("\\")[2].removesuffix(".so")
         row = self.catalogue.module(identifier)
         if row is None and self.other.module(identifier) is not None:
             return
-        self._foreign = self._foreign or row is None
+        self._has_foreign = self._has_foreign or row is None
         source = row.source if row is not None else f"mod_{identifier.removesuffix('_module')}.c"
         for name in (source, f"{base}.c"):
             self._sources.setdefault(name, identifier)
@@ -83,7 +83,7 @@ class Modules:
 
     def has(self, name: str) -> Maybe:
         """<IfModule name>: by source file or identifier."""
-        name = name if self.old else RENAMED.get(name, name)
+        name = name if self.is_22 else RENAMED.get(name, name)
         identifier = self._sources.get(name, name)
         if identifier in self.loaded:
             return self.loaded[identifier]
@@ -93,12 +93,12 @@ class Modules:
         if row is None:
             gone = any(name in (row.identifier, row.source) for row in self.other.modules)
             return False if gone else self._unloaded(foreign=True)
-        if not self.old and row.identifier in NEEDED_24:
+        if not self.is_22 and row.identifier in NEEDED_24:
             return True
         if (
-            row.identifier in OFTEN
+            row.identifier in SOMETIMES_STATIC
             or row.identifier in self._expected
-            or (not self.old and self.other.module(row.identifier) is None)
+            or (not self.is_22 and self.other.module(row.identifier) is None)
         ):
             return None
         return self._unloaded(foreign=False)
@@ -110,7 +110,7 @@ class Modules:
 
     def _unloaded(self, *, foreign: bool) -> Maybe:
         """A module without LoadModule line: absent where such lines are, unless a foreign one may go by that name."""
-        return False if self._known and self._lines and not (foreign and self._foreign) else None
+        return False if self._is_complete and self._has_load_module and not (foreign and self._has_foreign) else None
 
 
 class Branches:
@@ -118,11 +118,11 @@ class Branches:
     hand; *built_in* are the identifiers of the modules in the 2.2 binary.
     """
 
-    def __init__(self, defines: set[str], *, known: bool, built_in: frozenset[str] = frozenset()) -> None:
+    def __init__(self, defines: set[str], *, is_complete: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.defines = defines
-        self.new_defines: set[str] = set()  # Define lines, which only 2.4 has
-        self.old = Modules("2.2", known=known, built_in=built_in)
-        self.new = Modules("2.4", known=known, built_in=built_in)
+        self.defines_24: set[str] = set()  # Define lines, which only 2.4 has
+        self.modules_22 = VersionModules("2.2", is_complete=is_complete, built_in=built_in)
+        self.modules_24 = VersionModules("2.4", is_complete=is_complete, built_in=built_in)
 
     def taken(self, container: str, args: str) -> tuple[Maybe, Maybe]:
         """Whether 2.2 and 2.4 read what *container* (``<ifmodule``) with *args* holds; any other section is (True, True)."""
@@ -133,13 +133,13 @@ class Branches:
         name = getword(args)[0].strip()
         negated = name[:1] == "!"
         name = name[1:] if negated else name
-        found = (self.old.has(name), self.new.has(name)) if container == "<ifmodule" else self._defined(name)
-        return (inverted(found[0]), inverted(found[1])) if negated else found
+        conditions = (self.modules_22.has(name), self.modules_24.has(name)) if container == "<ifmodule" else self._defined(name)
+        return (maybe_not(conditions[0]), maybe_not(conditions[1])) if negated else conditions
 
     def _defined(self, name: str) -> tuple[Maybe, Maybe]:
         """Without -D on this command line another one may give it."""
         given = True if name in self.defines else None
-        return given, True if name in self.new_defines else given
+        return given, True if name in self.defines_24 else given
 
 
 # Containers of 2.4 alone: 2.2 refuses them, so whatever stands in them is meant for 2.4.

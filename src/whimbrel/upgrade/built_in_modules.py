@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 from whimbrel.upgrade.config_nice import OPTION
-from whimbrel.upgrade.estate import BuiltIn, Estate, Role, Statement
-from whimbrel.upgrade.mending import is_new
+from whimbrel.upgrade.estate import BuiltIn, ConfigTree, Role, Statement
+from whimbrel.upgrade.mending import is_24_config
 
 DEFAULT: Final = frozenset(
     {
@@ -87,19 +87,19 @@ DISTRIBUTIONS: Final = (
 )
 
 
-def is_windows(estate: Estate) -> bool:
+def is_windows(tree: ConfigTree) -> bool:
     """Return True if the ServerRoot has a drive letter, or without a ServerRoot any path of the server."""
-    known = estate.memo.get("windows")
+    known = tree.cache.get("windows")
     if known is None:
-        roots = list(estate.named("serverroot", dead=True))
-        lines = roots or list(estate.named("documentroot", "<directory", dead=True))
-        known = estate.memo["windows"] = any(
+        roots = list(tree.named("serverroot", include_inactive=True))
+        lines = roots or list(tree.named("documentroot", "<directory", include_inactive=True))
+        known = tree.cache["windows"] = any(
             line.file.role is not Role.HTACCESS and WINDOWS.match(line.args.strip()) for line in lines
         )
     return bool(known)
 
 
-def built_in_modules(estate: Estate, listed: frozenset[str] | None = None) -> BuiltIn:
+def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> BuiltIn:
     """Find out which modules the binary of *estate* has compiled in; *listed* are source files of an `httpd
     -l`.
     """
@@ -108,15 +108,15 @@ def built_in_modules(estate: Estate, listed: frozenset[str] | None = None) -> Bu
             frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed),
             "the list that was given",
         )
-    if is_new(estate):
+    if is_24_config(tree):
         return BuiltIn(frozenset(), "none: the text loads modules of 2.4")
-    configured = _of_configure_line(estate)
+    configured = _of_configure_line(tree)
     if configured is not None:
         return BuiltIn(configured, "build/config.nice")
-    if is_windows(estate):
+    if is_windows(tree):
         return BuiltIn(frozenset(), "none: a build for Windows")
-    lines = [line for line in estate.named("loadmodule", dead=True) if line.words()]
-    distribution = _distribution(estate, lines)
+    lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
+    distribution = _distribution(tree, lines)
     if distribution is not None:
         return BuiltIn(distribution.modules - {line.words()[0] for line in lines}, distribution.name)
     if any(line.words()[0] in DEFAULT for line in lines):
@@ -124,13 +124,13 @@ def built_in_modules(estate: Estate, listed: frozenset[str] | None = None) -> Bu
     return BuiltIn(DEFAULT, "httpd's default build", assumed=True)
 
 
-def _distribution(estate: Estate, lines: list[Statement]) -> Distribution | None:
+def _distribution(tree: ConfigTree, lines: list[Statement]) -> Distribution | None:
     paths = [
-        estate.root,
-        *(line.args.strip().strip('"') for line in estate.named("serverroot", dead=True)),
+        tree.root,
+        *(line.args.strip().strip('"') for line in tree.named("serverroot", include_inactive=True)),
         *_module_paths(lines),
     ]
-    data = [file.document.bytes.lower() for file in estate.files.values() if file.role is Role.MAIN][:1]
+    data = [file.document.bytes.lower() for file in tree.files.values() if file.role is Role.MAIN][:1]
     for one in DISTRIBUTIONS:
         if any(path in text for path in one.paths for text in paths) or any(
             word in text for word in one.words for text in data
@@ -143,12 +143,12 @@ def _module_paths(lines: list[Statement]) -> Iterator[str]:
     return (line.words()[1] for line in lines if len(line.words()) > 1)
 
 
-def _of_configure_line(estate: Estate) -> frozenset[str] | None:
+def _of_configure_line(tree: ConfigTree) -> frozenset[str] | None:
     """The modules that build/config.nice below the server root compiles in; None where there is no such
     file.
     """
     try:
-        with open(raw(f"{estate.root}/build/config.nice"), "rb") as file:
+        with open(to_bytes(f"{tree.root}/build/config.nice"), "rb") as file:
             text = file.read().decode("latin-1")
     except OSError:
         return None

@@ -12,14 +12,14 @@ from typing import Final
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.records import dataclass, replace
-from whimbrel.upgrade.estate import Estate, Step, unwatched
-from whimbrel.upgrade.ignoring import ignored
-from whimbrel.upgrade.model import Finding, Rule, Wishes
-from whimbrel.upgrade.passes import READING, upgrade
-from whimbrel.upgrade.reading import Progress, Sources, described, read_estate
+from whimbrel.upgrade.estate import ConfigTree, ReportProgress, no_progress
+from whimbrel.upgrade.ignoring import is_suppressed
+from whimbrel.upgrade.model import Finding, Rule, UpgradeOptions
+from whimbrel.upgrade.passes import READ_ERROR, upgrade
+from whimbrel.upgrade.reading import Progress, Sources, described, read_config_tree
 from whimbrel.upgrade.rules import all_rules, messages
 
-PIECE: Final = 256
+BATCH_SIZE: Final = 256
 """How many loose files one process takes at a time."""
 
 
@@ -39,24 +39,24 @@ class Selection:
 
     def rules(self) -> list[Rule]:
         """The rules that may give such findings."""
-        return [rule for rule in all_rules() if any(map(self.wants, (rule.number, *rule.also)))]
+        return [rule for rule in all_rules() if any(map(self.selects, (rule.number, *rule.also)))]
 
-    def wants(self, number: str) -> bool:
-        return number not in self.without and (not self.only or number in self.only or number == READING)
+    def selects(self, number: str) -> bool:
+        return number not in self.without and (not self.only or number in self.only or number == READ_ERROR)
 
 
-def selection(only: str, without: str) -> Selection:
+def parse_selection(only: str, without: str) -> Selection:
     """From lists such as ``C17,x01``; raises UnknownRule."""
-    known = {READING, *(number for rule in all_rules() for number in (rule.number, *rule.also))}
+    rule_numbers = {READ_ERROR, *(number for rule in all_rules() for number in (rule.number, *rule.also))}
     lists = [frozenset(text.upper().replace(",", " ").split()) for text in (only, without)]
     for number in sorted(lists[0] | lists[1]):
-        if number not in known:
+        if number not in rule_numbers:
             raise UnknownRule(f"no rule has the number {number}")
     return Selection(*lists)
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckResult:
     """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the
     source line of each place, *inputs* say what the input was taken for.
     """
@@ -71,16 +71,16 @@ def check(
     sources: Sources,
     wanted: Selection,
     progress: Progress | None = None,
-    step: Step = unwatched,
-    options: Wishes | None = None,
-) -> Checked:
+    step: ReportProgress = no_progress,
+    options: UpgradeOptions | None = None,
+) -> CheckResult:
     """Read and judge."""
-    estate = read_estate(sources, options or Wishes(), progress=progress)
-    estate.step = step
-    return judge(estate, wanted)
+    tree = read_config_tree(sources, options or UpgradeOptions(), progress=progress)
+    tree.report_progress = step
+    return judge(tree, wanted)
 
 
-def judge(estate: Estate, wanted: Selection) -> Checked:
+def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
     """The findings about *estate*, each once, sorted by risk, file in the order of reading, line and rule.
 
     A rule speaks about the text as the other rules leave it, so no finding asks for what another one has
@@ -91,46 +91,46 @@ def judge(estate: Estate, wanted: Selection) -> Checked:
         finding
         for rule in rules
         if rule in messages.RULES
-        for finding in rule.check(estate)
-        if not ignored(finding, estate)
+        for finding in rule.check(tree)
+        if not is_suppressed(finding, tree)
     ]
-    found += upgrade(estate, [rule for rule in rules if rule not in messages.RULES]).findings
+    found += upgrade(tree, [rule for rule in rules if rule not in messages.RULES]).findings
     unique = {
-        (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.wants(f.rule)
+        (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.selects(f.rule)
     }
-    order = {path: at for at, path in enumerate(estate.files)}
+    order = {path: at for at, path in enumerate(tree.files)}
     findings = sorted(
         unique.values(),
         key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
     )
-    files = {path: _lines(file.document.bytes) for path, file in estate.files.items()}
-    return Checked(files, findings, _texts(estate, findings), described(estate))
+    files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
+    return CheckResult(files, findings, _source_lines(tree, findings), described(tree))
 
 
-def _lines(data: bytes) -> int:
+def _line_count(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
-def _texts(estate: Estate, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
+def _source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
     """The source lines of *findings*, without white space around them."""
     wanted: dict[str, set[int]] = {}
     for finding in findings:
         wanted.setdefault(finding.place.path, set()).add(finding.place.line)
-    found = {}
+    source_lines = {}
     for path, numbers in wanted.items():
-        file = estate.files.get(path)
+        file = tree.files.get(path)
         lines = file.document.bytes.split(b"\n") if file is not None else []
-        found.update({(path, number): lines[number - 1].strip().decode("latin-1") for number in numbers if 0 < number <= len(lines)})
-    return found
+        source_lines.update({(path, number): lines[number - 1].strip().decode("latin-1") for number in numbers if 0 < number <= len(lines)})
+    return source_lines
 
 
 # many ---------------------------------------------------------------------------------------------
-def pieces(sources: Sources) -> list[Sources]:
+def batches(sources: Sources) -> list[Sources]:
     """*sources* in parts that can be looked at apart: a configuration is one, loose files go by hundreds."""
-    if sources.options is not None or len(sources.fragments) <= PIECE:
+    if sources.options is not None or len(sources.fragments) <= BATCH_SIZE:
         return [sources]
     files = iter(sources.fragments)
-    return [replace(sources, fragments=part) for part in iter(lambda: tuple(islice(files, PIECE)), ())]
+    return [replace(sources, fragments=part) for part in iter(lambda: tuple(islice(files, BATCH_SIZE)), ())]
 
 
 def check_all(
@@ -138,24 +138,24 @@ def check_all(
     wanted: Selection,
     jobs: int,
     progress: Progress | None = None,
-    step: Step = unwatched,
-    options: Wishes | None = None,
-) -> Iterator[Checked]:
+    step: ReportProgress = no_progress,
+    options: UpgradeOptions | None = None,
+) -> Iterator[CheckResult]:
     """What comes of each part, in order, by up to *jobs* processes."""
     if jobs < 2 or len(parts) < 2:
         yield from (check(part, wanted, progress, step, options) for part in parts)
         return
     with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
-        for number, (part, checked) in enumerate(
+        for number, (part, result) in enumerate(
             zip(parts, pool.map(partial(check, wanted=wanted, options=options), parts), strict=True), 1
         ):
             step("parts", number, len(parts))
             if progress is not None:
-                progress(name_of(part))
-            yield checked
+                progress(display_name(part))
+            yield result
 
 
-def name_of(sources: Sources) -> str:
+def display_name(sources: Sources) -> str:
     """What a part is called while it is looked at."""
     if isinstance(sources.options, LoadOptions):
         return f"{sources.options.server_root}/{sources.options.file}"

@@ -7,42 +7,42 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import replace
 from whimbrel.syntax.edits import Edit
 from whimbrel.upgrade.model import FileEdit, Finding, Safety
 from whimbrel.upgrade.templates import has_mark
 
 if TYPE_CHECKING:
-    from whimbrel.upgrade.estate import Estate
+    from whimbrel.upgrade.estate import ConfigTree
 
-Key = tuple[int, int]
+ByteRange = tuple[int, int]
 MARKED: Final = "a template's mark stands there: the values that it gets decide"
 _VARIABLE: Final = re.compile(rb"\$\{\w+\}")
 
 
-class Choice:
+class EditSelection:
     """Edits that fit together, by file.  Groups go in whole or not at all; an edit that several groups have is made once."""
 
     def __init__(self) -> None:
         self.edits: dict[str, list[Edit]] = {}
-        self._sorted: dict[str, list[Key]] = {}
+        self._sorted: dict[str, list[ByteRange]] = {}
         self._taken: set[FileEdit] = set()
 
-    def offer(self, group: tuple[FileEdit, ...]) -> bool:
+    def try_add(self, group: tuple[FileEdit, ...]) -> bool:
         """Take *group* if none of its edits clashes with one that was taken, or with another of its own."""
-        own = [one for one in dict.fromkeys(group) if one not in self._taken]
-        if not fits_itself(own) or any(self._clashes(edit) for edit in own):
+        unique_edits = [file_edit for file_edit in dict.fromkeys(group) if file_edit not in self._taken]
+        if not is_consistent(unique_edits) or any(self._clashes(edit) for edit in unique_edits):
             return False
-        self._taken.update(own)
-        for one in own:
+        self._taken.update(unique_edits)
+        for one in unique_edits:
             insort(self._sorted.setdefault(one.path, []), (one.edit.start, one.edit.end))
             self.edits.setdefault(one.path, []).append(one.edit)
         return True
 
-    def _clashes(self, one: FileEdit) -> bool:
+    def _clashes(self, file_edit: FileEdit) -> bool:
         """Taken edits lie in order without overlap, so that only the neighbours count."""
-        taken, edit = self._sorted.get(one.path, []), one.edit
+        taken, edit = self._sorted.get(file_edit.path, []), file_edit.edit
         at = bisect_left(taken, (edit.start, edit.end))
         for start, end in reversed(taken[max(0, at - 8):at]):
             if end > edit.start and start < edit.end:
@@ -52,62 +52,62 @@ class Choice:
         return any(edit.start < end for start, end in _until(taken, at, edit.end))
 
 
-def _until(taken: list[Key], at: int, end: int) -> Iterable[Key]:
+def _until(taken: list[ByteRange], at: int, end: int) -> Iterable[ByteRange]:
     while at < len(taken) and taken[at][0] < end:
         yield taken[at]
         at += 1
 
 
-def fits_itself(group: Iterable[FileEdit]) -> bool:
+def is_consistent(group: Iterable[FileEdit]) -> bool:
     """Whether no edit of *group* clashes with another one of it."""
     ordered = sorted(group, key=lambda one: (one.path, one.edit.start, one.edit.end))
     pairs = zip(ordered, ordered[1:], strict=False)
     return not any(a.path == b.path and a.edit.clashes(b.edit) for a, b in pairs)
 
 
-def settled(findings: list[Finding], paths: Iterable[str]) -> list[Finding]:
+def resolve_conflicts(findings: list[Finding], paths: Iterable[str]) -> list[Finding]:
     """*findings* as they can be handled.
 
     Edits of texts that are no files, and edits on which the inclusions of a file don't agree, are left to people.
     """
-    known = set(paths)
-    wanted: dict[tuple[str, str, int], dict[Place | None, set[frozenset[FileEdit]]]] = {}
+    known_paths = set(paths)
+    wanted: dict[tuple[str, str, int], dict[SourceLocation | None, set[frozenset[FileEdit]]]] = {}
     for finding in findings:
         if finding.edits:
-            own = frozenset(one for one in finding.edits if one.path == finding.place.path)
-            by_way = wanted.setdefault(_where(finding), {})
-            by_way.setdefault(finding.place.included_from, set()).add(own)
-    return [_settled(finding, known, wanted.get(_where(finding), {})) for finding in findings]
+            own_edits = frozenset(one for one in finding.edits if one.path == finding.place.path)
+            by_inclusion = wanted.setdefault(_line_key(finding), {})
+            by_inclusion.setdefault(finding.place.included_from, set()).add(own_edits)
+    return [_resolved(finding, known_paths, wanted.get(_line_key(finding), {})) for finding in findings]
 
 
-def _where(finding: Finding) -> tuple[str, str, int]:
+def _line_key(finding: Finding) -> tuple[str, str, int]:
     return finding.rule, finding.place.path, finding.place.line
 
 
-def _settled(finding: Finding, known: set[str], ways: dict[Place | None, set[frozenset[FileEdit]]]) -> Finding:
+def _resolved(finding: Finding, known_paths: set[str], inclusions: dict[SourceLocation | None, set[frozenset[FileEdit]]]) -> Finding:
     if not finding.edits:
         return finding
     if finding.safety is Safety.MANUAL:
         return replace(finding, edits=())
-    if any(one.path not in known for one in finding.edits):
-        return by_hand(finding, "this text can't be edited here")
-    if len({frozenset(edits) for edits in ways.values()}) > 1:
-        return by_hand(finding, "the file is included more than once, and each inclusion needs another change")
+    if any(one.path not in known_paths for one in finding.edits):
+        return to_manual(finding, "this text can't be edited here")
+    if len({frozenset(edits) for edits in inclusions.values()}) > 1:
+        return to_manual(finding, "the file is included more than once, and each inclusion needs another change")
     return finding
 
 
-def why_by_hand(finding: Finding, estate: Estate) -> str:
+def why_by_hand(finding: Finding, tree: ConfigTree) -> str:
     """The reason why the edits would guess: they read the value of a variable or of a template's mark; "" for
     none.
     """
-    if not fits_itself(dict.fromkeys(finding.edits)):
+    if not is_consistent(dict.fromkeys(finding.edits)):
         return "its edits contradict each other"
     for path, group in _by_file(finding.edits).items():
-        file = estate.files[path]
+        file = tree.files[path]
         before = b"\n".join(file.document.bytes[edit.start : edit.end] for edit in group)
         after = b"\n".join(edit.text for edit in group)
         touched = b"\n".join(_lines_of(file.document.bytes, edit) for edit in group)
-        if file.template and (has_mark(touched) or has_mark(after)):
+        if file.is_template and (has_mark(touched) or has_mark(after)):
             return MARKED
         lost = next((name for name in _VARIABLE.findall(before) if name not in after), b"") if after.strip() else b""
         if lost:
@@ -135,7 +135,7 @@ def _by_file(edits: Iterable[FileEdit]) -> dict[str, list[Edit]]:
     return found
 
 
-def by_hand(finding: Finding, why: str) -> Finding:
+def to_manual(finding: Finding, reason: str) -> Finding:
     """*finding* without its edits."""
-    remedy = f"{finding.remedy}; by hand, because {why}" if finding.remedy and why != MARKED else f"by hand, because {why}"
-    return replace(finding, safety=Safety.MANUAL, edits=(), remedy=remedy)
+    advice = f"{finding.advice}; by hand, because {reason}" if finding.advice and reason != MARKED else f"by hand, because {reason}"
+    return replace(finding, safety=Safety.MANUAL, edits=(), advice=advice)

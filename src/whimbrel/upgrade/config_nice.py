@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass
 from whimbrel.upgrade.model import Finding, Risk, Safety
 
@@ -48,32 +48,32 @@ def translate(text: str, path: str = "build/config.nice") -> Translation:
             lines.append(line)
             continue
         names.add(f"{match[2]}-{match[3]}")
-        new, finding = _option(match, line, Place(path, number))
-        lines.append(new)
+        translated, finding = _option(match, line, SourceLocation(path, number))
+        lines.append(translated)
         findings += [finding] if finding is not None else []
-    findings += _missing(names, Place(path, 1))
+    findings += _missing(names, SourceLocation(path, 1))
     return Translation("".join(lines), tuple(findings))
 
 
-def _option(match: re.Match[str], line: str, place: Place) -> tuple[str, Finding | None]:
+def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str, Finding | None]:
     """The line as 2.4 wants it ("" where it goes), and what there is to say."""
     verb, name = match[2], match[3]
     option = f"--{verb}-{name}"
     switch = verb in ("enable", "disable")
     if switch and name in RENAMED:
-        new = line.replace(option, f"--{verb}-{RENAMED[name]}")
-        return new, _said(place, f"{option} is called --{verb}-{RENAMED[name]}", "use the new name", done=True)
+        translated = line.replace(option, f"--{verb}-{RENAMED[name]}")
+        return translated, _finding(place, f"{option} is called --{verb}-{RENAMED[name]}", "use the new name", is_applied=True)
     if switch and name in GONE:
-        return _without(line, match), _said(place, f"{option} is gone: {GONE[name]}", "leave it out", done=True)
+        return _without(line, match), _finding(place, f"{option} is gone: {GONE[name]}", "leave it out", is_applied=True)
     if verb == "enable" and name in DEFAULT and match[4] in (None, "shared", "yes"):
-        return line, _said(place, f"{option} is the default", "it may stay")
+        return line, _finding(place, f"{option} is the default", "it may stay")
     if verb == "disable" and name in OFF_BY_DEFAULT:
-        return line, _said(place, f"{option} is the default", "it may stay")
+        return line, _finding(place, f"{option} is the default", "it may stay")
     if option == "--with-mpm":
-        return line, _said(place, f"--with-mpm={match[4]} compiles the MPM in: without it event is built",
+        return line, _finding(place, f"--with-mpm={match[4]} compiles the MPM in: without it event is built",
                            "--enable-mpms-shared=all builds all of them, to be chosen by LoadModule")
     if option in ("--enable-modules", "--enable-mods-shared"):
-        return line, _said(place, f"{option}: modules are files to load now, and `most` is the default", "it may stay; LoadModule lines are needed")
+        return line, _finding(place, f"{option}: modules are files to load now, and `most` is the default", "it may stay; LoadModule lines are needed")
     return line, None
 
 
@@ -83,19 +83,19 @@ def _without(line: str, match: re.Match[str]) -> str:
     return rest if rest.strip(" \t\r\n\\") else ""
 
 
-def _missing(names: set[str], place: Place) -> list[Finding]:
+def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
     """What 2.2 did without being told and 2.4 doesn't."""
-    found = []
+    findings = []
     if "with-mpm" not in names and "enable-mpms-shared" not in names:
-        found.append(_said(place, "no --with-mpm: 2.2 took prefork, 2.4 takes event", "add --with-mpm=prefork to stay with it"))
+        findings.append(_finding(place, "no --with-mpm: 2.2 took prefork, 2.4 takes event", "add --with-mpm=prefork to stay with it"))
     if "with-pcre" not in names:
-        found.append(_said(place, "2.2 brought its own PCRE, 2.4 needs one that is installed",
+        findings.append(_finding(place, "2.2 brought its own PCRE, 2.4 needs one that is installed",
                            "install it with its headers, or name it: --with-pcre=PATH"))
     if "with-included-apr" in names or not {"with-apr", "with-included-apr"} & names:
-        found.append(_said(place, "2.4 comes without APR and APR-util",
+        findings.append(_finding(place, "2.4 comes without APR and APR-util",
                            "put them into srclib/, or name those installed: --with-apr, --with-apr-util"))
-    return found
+    return findings
 
 
-def _said(place: Place, message: str, remedy: str, *, done: bool = False) -> Finding:
-    return Finding("C01", place, message, remedy, Risk.CHANGES if done else Risk.COSMETIC, Safety.SAFE if done else Safety.MANUAL)
+def _finding(place: SourceLocation, message: str, advice: str, *, is_applied: bool = False) -> Finding:
+    return Finding("C01", place, message, advice, Risk.CHANGES if is_applied else Risk.COSMETIC, Safety.SAFE if is_applied else Safety.MANUAL)

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final
 
 from whimbrel.modules.sdbm import PAGE, pairs
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 
 BY_INODE: Final = 10
 BY_NAME: Final = 11
@@ -18,7 +18,7 @@ _WIDTHS: Final = frozenset({8, 12, 16})
 """Bytes of an inode and a device number together, by machine."""
 
 
-class Locks(Enum):
+class LockDatabase(Enum):
     """What a lock database is."""
 
     ABSENT = "no such file"
@@ -28,25 +28,25 @@ class Locks(Enum):
     UNKNOWN = "no lock database"
 
 
-def recognised(path: str) -> Locks:
+def recognize(path: str) -> LockDatabase:
     """What stands in the database *path*, with or without its ``.pag``; a file that can't be read is UNKNOWN."""
     base = path.removesuffix(".pag").removesuffix(".dir")
     try:
-        with open(raw(f"{base}.pag"), "rb") as file:
+        with open(to_bytes(f"{base}.pag"), "rb") as file:
             return kind_of(file.read())
     except FileNotFoundError:
-        return Locks.ABSENT
+        return LockDatabase.ABSENT
     except (OSError, ValueError):
-        return Locks.UNKNOWN
+        return LockDatabase.UNKNOWN
 
 
-def kind_of(data: bytes) -> Locks:
+def kind_of(data: bytes) -> LockDatabase:
     """What the bytes of a .pag file are."""
     if not data.strip(b"\0"):
-        return Locks.EMPTY
+        return LockDatabase.EMPTY
     if len(data) % PAGE:
-        return Locks.UNKNOWN
+        return LockDatabase.UNKNOWN
     keys = [key for key, _value in pairs(data)]
     if any(key[0] == BY_INODE and len(key) - 1 in _WIDTHS for key in keys if key):
-        return Locks.OF_22
-    return Locks.OF_24 if keys and all(key[:1] == bytes([BY_NAME]) for key in keys) else Locks.UNKNOWN
+        return LockDatabase.OF_22
+    return LockDatabase.OF_24 if keys and all(key[:1] == bytes([BY_NAME]) for key in keys) else LockDatabase.UNKNOWN

@@ -6,29 +6,29 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.lines import Trace
+from whimbrel.upgrade.lines import LineMap
 
 CONTEXT: Final = 3
-SMALL: Final = 2000
+MAX_REFINED_LINES: Final = 2000
 """Up to this many lines a change is compared line by line; a larger one is shown whole."""
 
 Change = tuple[int, int, int, int]  # lines a to b of the old file became c to d of the new one, counted from 0
 
 
-def shown_path(path: str, root: str) -> str:
+def display_path(path: str, root: str) -> str:
     """*path* from *root* on where it lies in there."""
     top = root.rstrip("/") + "/"
     return path[len(top):] if root and path.startswith(top) else path
 
 
-def unified(path: str, old: bytes, new: bytes, trace: Trace) -> bytes:
+def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap) -> bytes:
     """The diff with git's names of the two sides; patch(1) takes it, and bytes stay as they are."""
-    before, after = _lines(old), _lines(new)
-    name = raw(path.lstrip("/"))
+    before, after = _lines(old_bytes), _lines(new_bytes)
+    name = to_bytes(path.lstrip("/"))
     out = [b"diff --git a/" + name + b" b/" + name + b"\n", b"--- a/" + name + b"\n", b"+++ b/" + name + b"\n"]
-    for hunk in _hunks(_changes(before, after, trace)):
+    for hunk in _hunks(_changes(before, after, line_map)):
         out += _hunk(hunk, before, after)
     return b"".join(out)
 
@@ -65,11 +65,11 @@ def _lines(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def _changes(before: list[bytes], after: list[bytes], trace: Trace) -> Iterator[Change]:
+def _changes(before: list[bytes], after: list[bytes], line_map: LineMap) -> Iterator[Change]:
     """What lies between the lines that stayed the same."""
     a = c = 0
     for new, line in enumerate([*after, None]):
-        old = len(before) if line is None else trace.kept(new + 1) - 1
+        old = len(before) if line is None else line_map.unchanged_from(new + 1) - 1
         if old < a or (line is not None and (old >= len(before) or before[old] != line)):
             continue
         if old > a or new > c:
@@ -79,7 +79,7 @@ def _changes(before: list[bytes], after: list[bytes], trace: Trace) -> Iterator[
 
 def _refined(before: list[bytes], after: list[bytes], change: Change) -> Iterator[Change]:
     a, b, c, d = change
-    if max(b - a, d - c) > SMALL or a == b or c == d:
+    if max(b - a, d - c) > MAX_REFINED_LINES or a == b or c == d:
         yield change
         return
     for kind, a1, a2, c1, c2 in SequenceMatcher(None, before[a:b], after[c:d], autojunk=False).get_opcodes():

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
 from whimbrel.syntax import places
 from whimbrel.syntax.edits import Edit
-from whimbrel.syntax.tree import Broken, Directive, Document, Section
+from whimbrel.syntax.tree import Malformed, Directive, Document, Section
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.model import FileEdit, InputContext, Wishes
+from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 
 
 class Role(Enum):
@@ -39,10 +39,10 @@ class SourceFile:
     path: str
     document: Document = field(repr=False)
     role: Role = Role.MAIN
-    folder: str = ""
-    template: bool = False
+    directory: str = ""
+    is_template: bool = False
     foreign: bool = False
-    ignored: dict[int, frozenset[str]] | None = None
+    suppressions: dict[int, frozenset[str]] | None = None
     statements: list[Statement] = field(default_factory=list, repr=False)
     _newline: bytes = field(default=b"", repr=False)
 
@@ -70,15 +70,15 @@ class Statement:
     args: str
     parent: Statement | None = field(default=None, repr=False)
     children: list[Statement] = field(default_factory=list, repr=False)
-    included_from: Place | None = None
+    included_from: SourceLocation | None = None
     in_22: bool | None = True
     in_24: bool | None = True
     taken: tuple[bool | None, bool | None] = (True, True)
     included: tuple[str, ...] = ()
 
     @property
-    def place(self) -> Place:
-        return Place(self.file.path, self.node.number, self.included_from)
+    def place(self) -> SourceLocation:
+        return SourceLocation(self.file.path, self.node.number, self.included_from)
 
     @property
     def is_section(self) -> bool:
@@ -106,7 +106,7 @@ class Statement:
         start, end = places.name_range(self.file.document, self.node)
         return FileEdit(self.file.path, Edit(start, end, name.encode("latin-1")))
 
-    def put_args(self, text: str) -> FileEdit:
+    def replace_args(self, text: str) -> FileEdit:
         """Put *text* in the place of all arguments."""
         start, end = places.args_range(self.file.document, self.node)
         blank = " " if start == end else ""
@@ -120,11 +120,11 @@ class Statement:
         """Put *lines* (without line ends) in its place, indented as it is."""
         return FileEdit(self.file.path, Edit(self.node.start, self.node.end, self._block(lines)))
 
-    def before(self, lines: Iterable[str]) -> FileEdit:
+    def insert_before(self, lines: Iterable[str]) -> FileEdit:
         """Insert *lines* above it, indented as it is."""
         return FileEdit(self.file.path, Edit(self.node.start, self.node.start, self._block(lines)))
 
-    def after(self, lines: Iterable[str]) -> FileEdit:
+    def insert_after(self, lines: Iterable[str]) -> FileEdit:
         """Insert *lines* below it, indented as it is."""
         missing = b"" if self.file.document.bytes[self.node.end - 1:self.node.end] == b"\n" else self.file.newline
         return FileEdit(self.file.path, Edit(self.node.end, self.node.end, missing + self._block(lines)))
@@ -141,10 +141,10 @@ class Statement:
 
 
 @dataclass(slots=True, eq=False)
-class Unread:
+class ReadError:
     """Something that could not be read: told by a finding of its own, never passed over."""
 
-    place: Place
+    place: SourceLocation
     reason: str
 
 
@@ -168,20 +168,20 @@ class BuiltIn:
         )
 
 
-Again = Callable[[Mapping[str, bytes], "Estate"], "Estate"]
-Step = Callable[[str, int, int], None]
+Reparse = Callable[[Mapping[str, bytes], "ConfigTree"], "ConfigTree"]
+ReportProgress = Callable[[str, int, int], None]
 """Told what is being worked out, how much of it is done and how much there is."""
 
 
-def unwatched(_what: str, _done: int, _all: int) -> None:
+def no_progress(_what: str, _done: int, _all: int) -> None:
     """Nobody looks."""
 
 
-def _unreadable(_files: Mapping[str, bytes], _known: Estate) -> Estate:
+def _no_source(_files: Mapping[str, bytes], _known: ConfigTree) -> ConfigTree:
     raise TypeError("this estate was not read from anything")
 
 
-class Estate:
+class ConfigTree:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
     *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are
@@ -195,29 +195,29 @@ class Estate:
     worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
     """
 
-    def __init__(self, wishes: Wishes, root: str = "") -> None:
-        self.wishes, self.root = wishes, root
+    def __init__(self, options: UpgradeOptions, root: str = "") -> None:
+        self.options, self.root = options, root
         self.context = InputContext.SERVER
         self.built_in = BuiltIn()
         self.files: dict[str, SourceFile] = {}
         self.statements: list[Statement] = []
         self.modules: list[str] = []
-        self.new_modules: list[str] = []
+        self.modules_24: list[str] = []
         self.defines: set[str] = set()
-        self.unread: list[Unread] = []
+        self.read_errors: list[ReadError] = []
         self.include_patterns: list[str] = []
         self.is_partial = False
-        self.broken: list[tuple[SourceFile, Broken]] = []
-        self.memo: dict[str, object] = {}
-        self.again: Again = _unreadable
-        self.step: Step = unwatched
+        self.malformed: list[tuple[SourceFile, Malformed]] = []
+        self.cache: dict[str, object] = {}
+        self.reparse: Reparse = _no_source
+        self.report_progress: ReportProgress = no_progress
         self._by_name: dict[str, list[Statement]] = {}
 
     def add(self, statement: Statement) -> None:
         """Take a statement (not its children) into the index."""
         self._by_name.setdefault(statement.name, []).append(statement)
 
-    def named(self, *names: str, dead: bool = False) -> Iterator[Statement]:
+    def named(self, *names: str, include_inactive: bool = False) -> Iterator[Statement]:
         """All statements called *names* (lower case, sections with ``<``), in reading order for each name.
 
         *dead* ones only come on request: those that 2.2 never executes (branches for 2.4 alone are right as they are), and those that 2.4
@@ -225,18 +225,18 @@ class Estate:
         """
         for name in names:
             for statement in self._by_name.get(name, ()):
-                if dead or (statement.in_22 is not False and statement.in_24 is not False):
+                if include_inactive or (statement.in_22 is not False and statement.in_24 is not False):
                     yield statement
 
-    def everything(self) -> Iterator[Statement]:
+    def all_statements(self) -> Iterator[Statement]:
         """Every statement in reading order, dead ones too: the configuration, then the other files."""
         others = [file for file in self.files.values() if file.role is not Role.MAIN]
-        waiting = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
-        waiting += reversed(self.statements)
-        while waiting:
-            statement = waiting.pop()
+        pending = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
+        pending += reversed(self.statements)
+        while pending:
+            statement = pending.pop()
             yield statement
-            waiting += reversed(statement.children)
+            pending += reversed(statement.children)
 
     def has(self, *names: str) -> bool:
         """Whether any live statement has one of these names."""

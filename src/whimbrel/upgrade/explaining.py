@@ -14,16 +14,16 @@ from functools import cache
 from typing import Final
 
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.load import WHERE, ModuleRow, Row
+from whimbrel.catalogue.load import WHERE, ModuleEntry, DirectiveEntry
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.model import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.rules.modules.third_party import fate
 
-FOLDER: Final = os.path.dirname(__file__)
+DIRECTORY: Final = os.path.dirname(__file__)
 VERSIONS: Final = ("2.2", "2.4")
-ROW: Final = re.compile(r"[CRX]\d\d\Z", re.IGNORECASE)
-CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
+ROW_NUMBER: Final = re.compile(r"[CRX]\d\d\Z", re.IGNORECASE)
+AH_CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
 INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 
 
@@ -39,7 +39,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class MessageCode:
     """One AH code."""
 
     code: str
@@ -50,7 +50,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class MessagePattern:
     """A message or symptom, and what it leads to."""
 
     pattern: re.Pattern[str] = field(repr=False)
@@ -61,14 +61,14 @@ class Wording:
 def explain(query: str) -> list[Explanation]:
     """Everything that *query* may mean, the likeliest first; [] for nothing that is known."""
     query = query.strip()
-    if ROW.match(query):
+    if ROW_NUMBER.match(query):
         return _rule(query.upper())
-    found = [one for code in dict.fromkeys(code.upper() for code in CODE.findall(query)) for one in _code(code)]
+    explanations = [explanation for code in dict.fromkeys(code.upper() for code in AH_CODE.findall(query)) for explanation in _code(code)]
     invalid = INVALID.search(query)
     if invalid:
-        found += [*_rule("C50"), *directive(invalid[1])]
-    if found or not query:
-        return found
+        explanations += [*_rule("C50"), *directive(invalid[1])]
+    if explanations or not query:
+        return explanations
     return (
         directive(query)
         or module(query)
@@ -84,7 +84,7 @@ def suggestions(query: str) -> list[str]:
     return [names[one] for one in get_close_matches(query.strip().lower(), names, 5, 0.7)]
 
 
-def listed(word: str) -> list[tuple[str, str]]:
+def search(word: str) -> list[tuple[str, str]]:
     """Rows and codes with a line each; those only that have *word* in them, documents included."""
     wanted = word.lower()
     found = [(rule.number, rule.title) for rule in all_rules() if wanted in f"{rule.number} {rule.title} {document(rule)}".lower()]
@@ -95,18 +95,18 @@ def listed(word: str) -> list[tuple[str, str]]:
 
 # tables ------------------------------------------------------------------------------------------
 @cache
-def codes() -> dict[str, Code]:
+def codes() -> dict[str, MessageCode]:
     """Every AH code that is known."""
-    return {line[0]: Code(line[0], line[1], line[2], line[3], _split(line[4])) for line in _lines("codes.tsv")}
+    return {line[0]: MessageCode(line[0], line[1], line[2], line[3], _split(line[4])) for line in _lines("codes.tsv")}
 
 
 @cache
-def wordings() -> tuple[Wording, ...]:
-    return tuple(Wording(re.compile(line[0], re.IGNORECASE), _split(line[1]), _split(line[2])) for line in _lines("wordings.tsv"))
+def message_patterns() -> tuple[MessagePattern, ...]:
+    return tuple(MessagePattern(re.compile(line[0], re.IGNORECASE), _split(line[1]), _split(line[2])) for line in _lines("wordings.tsv"))
 
 
 def _lines(name: str) -> Iterator[list[str]]:
-    with open(os.path.join(FOLDER, name), encoding="ascii") as file:
+    with open(os.path.join(DIRECTORY, name), encoding="ascii") as file:
         return iter([line.split("\t") for line in file.read().split("\n")[1:-1]])
 
 
@@ -117,14 +117,14 @@ def _split(text: str) -> tuple[str, ...]:
 def rule_of(number: str) -> Rule | None:
     """The rule of a row, or the one that covers it."""
     rules = all_rules()
-    own = next((rule for rule in rules if rule.number == number), None)
-    return own or next((rule for rule in rules if number in rule.also), None)
+    exact_match = next((rule for rule in rules if rule.number == number), None)
+    return exact_match or next((rule for rule in rules if number in rule.also), None)
 
 
 def document(rule: Rule) -> str:
     """The Markdown of a rule."""
     try:
-        with open(os.path.join(FOLDER, "documents", f"{rule.number}-{rule.name}.md"), encoding="utf-8") as file:
+        with open(os.path.join(DIRECTORY, "documents", f"{rule.number}-{rule.name}.md"), encoding="utf-8") as file:
             return file.read()
     except FileNotFoundError:
         return f"# {rule.number} {rule.title}\n"
@@ -143,7 +143,7 @@ def _code(name: str) -> list[Explanation]:
     return [Explanation("code", name, code.meaning, _code_text(code), code.rows)] if code is not None else []
 
 
-def _code_text(code: Code) -> str:
+def _code_text(code: MessageCode) -> str:
     parts = [f"# {code.code} ({code.module}, httpd 2.4)", "", "## What it means", _sentence(code.meaning)]
     if code.advice:
         parts += ["", "## What to do", _sentence(code.advice)]
@@ -155,37 +155,37 @@ def _sentence(text: str) -> str:
 
 
 def _row_lines(rows: tuple[str, ...]) -> list[str]:
-    known = [(row, rule) for row in rows if (rule := rule_of(row)) is not None]
-    return ["", "## Rows of the upgrade", *(f"* {row} {rule.title}" for row, rule in known)] if known else []
+    covered = [(row, rule) for row in rows if (rule := rule_of(row)) is not None]
+    return ["", "## Rows of the upgrade", *(f"* {row} {rule.title}" for row, rule in covered)] if covered else []
 
 
 def _message(query: str) -> list[Explanation]:
     """What a message without code, or a symptom, leads to."""
-    wording = next((one for one in wordings() if one.pattern.search(query)), None)
-    if wording is None:
+    message_pattern = next((candidate for candidate in message_patterns() if candidate.pattern.search(query)), None)
+    if message_pattern is None:
         return []
-    known = [codes()[code] for code in wording.codes]
+    message_codes = [codes()[code] for code in message_pattern.codes]
     parts = [f"# {query}", "", "Told by its words: 2.2 gives no codes, and start-up messages have none."] if len(query) > 20 else [f"# {query}"]
-    for code in known:
+    for code in message_codes:
         parts += ["", f"## {code.code} ({code.module})", _sentence(code.meaning), *([_sentence(code.advice)] if code.advice else [])]
-    rows = tuple(dict.fromkeys([*wording.rows, *(row for code in known for row in code.rows)]))
-    return [Explanation("message", query, known[0].meaning if known else "", "\n".join([*parts, *_row_lines(rows)]) + "\n", rows)]
+    rows = tuple(dict.fromkeys([*message_pattern.rows, *(row for code in message_codes for row in code.rows)]))
+    return [Explanation("message", query, message_codes[0].meaning if message_codes else "", "\n".join([*parts, *_row_lines(rows)]) + "\n", rows)]
 
 
 # directives and modules ---------------------------------------------------------------------------
 def directive(name: str) -> list[Explanation]:
     """The directive or section *name* in both versions; [] where neither has it."""
-    bare = name.strip().lstrip("<").rstrip(">").lower()
-    found = [(version, row) for version in VERSIONS for row in catalogue(version).find(bare) or catalogue(version).find(f"<{bare}")]
+    base_name = name.strip().lstrip("<").rstrip(">").lower()
+    found = [(version, row) for version in VERSIONS for row in catalogue(version).find(base_name) or catalogue(version).find(f"<{base_name}")]
     if not found:
         return []
     spelled = found[-1][1].name
     parts = [f"# {spelled}", *(line for version in VERSIONS for line in _in_version(version, [row for v, row in found if v == version]))]
-    rows = _touching(spelled.lstrip("<"))
+    rows = _rows_naming(spelled.lstrip("<"))
     return [Explanation("directive", spelled, found[-1][1].help, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows)]
 
 
-def _in_version(version: str, rows: list[Row]) -> Iterator[str]:
+def _in_version(version: str, rows: list[DirectiveEntry]) -> Iterator[str]:
     yield from ("", f"## httpd {version}")
     if not rows:
         yield f"There is no such directive in {version}: `Invalid command` where it stands."
@@ -197,16 +197,16 @@ def _in_version(version: str, rows: list[Row]) -> Iterator[str]:
         yield f"* help: {row.help}"
 
 
-def contexts(row: Row) -> list[str]:
+def contexts(row: DirectiveEntry) -> list[str]:
     """Where a directive may stand, in the manual's words."""
     found = []
     if row.where & WHERE["RSRC_CONF"]:
-        found.append("server config" if "GLOBAL_ONLY" in row.outside else "server config, virtual host")
+        found.append("server config" if "GLOBAL_ONLY" in row.forbidden_in else "server config, virtual host")
     if row.where & (WHERE["ACCESS_CONF"] | WHERE["OR_ALL"]):
         found.append("sections")
     words = {"OR_LIMIT": "Limit", "OR_OPTIONS": "Options", "OR_FILEINFO": "FileInfo", "OR_AUTHCFG": "AuthConfig", "OR_INDEXES": "Indexes"}
     overrides = [word for name, word in words.items() if row.where & WHERE[name]]
-    if overrides and "HTACCESS" not in row.outside:
+    if overrides and "HTACCESS" not in row.forbidden_in:
         found.append(f".htaccess (AllowOverride {'|'.join(overrides)})")
     return found or ["sections"]
 
@@ -219,9 +219,9 @@ def module(name: str) -> list[Explanation]:
     if row is None:
         return []
     parts = [f"# {row.file}"]
-    for version, one in found.items():
-        parts += ["", f"## httpd {version}", *(_module_lines(version, one) if one is not None else [f"There is no such module in {version}."])]
-    rows = _touching(row.file)
+    for version, module_row in found.items():
+        parts += ["", f"## httpd {version}", *(_module_lines(version, module_row) if module_row is not None else [f"There is no such module in {version}."])]
+    rows = _rows_naming(row.file)
     return [Explanation("module", row.file, row.identifier, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows)]
 
 
@@ -230,22 +230,22 @@ def third_party(name: str) -> list[Explanation]:
     found = fate(name)
     if found is None or " " in name.strip():
         return []
-    rows = tuple(dict.fromkeys([*_touching(name.strip()), "X24"]))
+    rows = tuple(dict.fromkeys([*_rows_naming(name.strip()), "X24"]))
     body = f"# {name.strip()}\n\nA module of other origin ({found[0]}): a file that was built for 2.2 does not load in 2.4.\n\n## In 2.4\n{found[1]}."
     return [Explanation("module", name.strip(), found[1], "\n".join([body, *_row_lines(rows)]) + "\n", rows)]
 
 
-def _module_row(version: str, base: str) -> ModuleRow | None:
+def _module_row(version: str, base: str) -> ModuleEntry | None:
     known = (f"mod_{base}", base)
     return next((row for row in catalogue(version).modules if row.file in known or row.identifier == f"{base}_module"), None)
 
 
-def _module_lines(version: str, row: ModuleRow) -> list[str]:
-    names = list(dict.fromkeys(one.name for one in catalogue(version).module_rows(row.source)))
+def _module_lines(version: str, row: ModuleEntry) -> list[str]:
+    names = list(dict.fromkeys(entry.name for entry in catalogue(version).module_rows(row.source)))
     return [f"* LoadModule {row.identifier} modules/{row.file}.so", f"* status: {row.kind}", f"* directives: {', '.join(names) or 'none'}"]
 
 
-def _touching(word: str) -> tuple[str, ...]:
+def _rows_naming(word: str) -> tuple[str, ...]:
     """The rows whose documents name *word*."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
     return tuple(rule.number for rule in all_rules() if pattern.search(_prose(document(rule))))
@@ -253,13 +253,13 @@ def _touching(word: str) -> tuple[str, ...]:
 
 def _prose(text: str) -> str:
     """A document without its examples that must not fire, which name what they are not about."""
-    kept, silent = [], False
+    lines, is_skipped = [], False
     for line in text.split("\n"):
         if line.startswith("## "):
-            silent = line.startswith("## Not touched")
-        if not silent:
-            kept.append(line)
-    return "\n".join(kept)
+            is_skipped = line.startswith("## Not touched")
+        if not is_skipped:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _names() -> Iterator[str]:

@@ -11,23 +11,23 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whimbrel.config.execute import is_directory, root_relative
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 from whimbrel.regex import Regex, RegexError, compile_regex
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.conditions import is_open
-from whimbrel.upgrade.access_control.overrides import admits, merged
-from whimbrel.upgrade.estate import Estate, Role, Statement, Unread
-from whimbrel.wildcards import wildcards
+from whimbrel.upgrade.access_control.overrides import admits, merge_overrides
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement, ReadError
+from whimbrel.wildcards import compile_fnmatch
 
-MOST_FOLDERS: Final = 200_000
+MAX_DIRECTORIES: Final = 200_000
 """How many folders are looked at below one root."""
 _TARGETS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 _WILD: Final = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class OverrideArea:
     """One <Directory> with an AllowOverride.
 
     *components* are those of its path, maybe with wildcards; *regex* is set for expressions, None *components* too.  *admits*: .htaccess files are
@@ -36,161 +36,161 @@ class Area:
 
     components: tuple[str, ...] | None
     regex: Regex | None
-    admits: bool
+    is_htaccess_read: bool
     host: Statement | None
     classes: frozenset[str] | None = None
 
-    def fits(self, folder: tuple[str, ...]) -> bool:
+    def covers(self, directory: tuple[str, ...]) -> bool:
         """Whether the section covers *folder*."""
         if self.regex is not None:
-            return self.regex.search("/" + "/".join(folder)) is not None
-        own = self.components or ()
-        return len(own) <= len(folder) and all(map(_same, own, folder))
+            return self.regex.search("/" + "/".join(directory)) is not None
+        components = self.components or ()
+        return len(components) <= len(directory) and all(map(_component_matches, components, directory))
 
-    def reaches_below(self, folder: tuple[str, ...]) -> bool:
+    def may_cover_below(self, directory: tuple[str, ...]) -> bool:
         """Whether it may cover *folder* or something in it."""
-        return self.regex is not None or all(map(_same, self.components or (), folder))
+        return self.regex is not None or all(map(_component_matches, self.components or (), directory))
 
 
-def _same(pattern: str, name: str) -> bool:
-    return wildcards(pattern).search(name) is not None if _WILD & set(pattern) else pattern == name
+def _component_matches(pattern: str, name: str) -> bool:
+    return compile_fnmatch(pattern).search(name) is not None if _WILD & set(pattern) else pattern == name
 
 
-class Overrides:
+class OverrideTable:
     """The AllowOverride lines of an estate: sections of plain paths by path, the others in a list."""
 
-    def __init__(self, estate: Estate) -> None:
-        self._plain: dict[tuple[str, ...], list[Area]] = {}
-        self._others: list[Area] = []
-        self._admitting: set[tuple[str, ...]] = set()  # every prefix of a plain path that admits
-        lines = (line for line in _of_22(estate, "allowoverride") if not (is_open(line) and _is_none(line)))
+    def __init__(self, tree: ConfigTree) -> None:
+        self._by_path: dict[tuple[str, ...], list[OverrideArea]] = {}
+        self._patterns: list[OverrideArea] = []
+        self._read_prefixes: set[tuple[str, ...]] = set()  # every prefix of a plain path that admits
+        lines = (line for line in _executed_by_22(tree, "allowoverride") if not (is_open(line) and _is_none(line)))
         for area in filter(None, map(_area, lines)):
             if area.components is None or any(_WILD & set(part) for part in area.components):
-                self._others.append(area)
+                self._patterns.append(area)
                 continue
-            self._plain.setdefault(area.components, []).append(area)
-            if area.admits:
-                self._admitting.update(area.components[:count] for count in range(len(area.components) + 1))
+            self._by_path.setdefault(area.components, []).append(area)
+            if area.is_htaccess_read:
+                self._read_prefixes.update(area.components[:count] for count in range(len(area.components) + 1))
 
-    def admits(self, folder: str) -> bool:
+    def is_htaccess_read(self, directory: str) -> bool:
         """Whether any server reads .htaccess files in *folder*."""
-        return any(area is None or area.admits for area in self._speaking(folder))
+        return any(area is None or area.is_htaccess_read for area in self._effective_areas(directory))
 
-    def take(self, folder: str, kind: str) -> bool:
+    def accepts(self, directory: str, kind: str) -> bool:
         """Whether every server that reads .htaccess files in *folder* takes lines of the class *kind* there (``fileinfo``)."""
-        return all(area is None or not area.admits or admits(area.classes, kind) for area in self._speaking(folder))
+        return all(area is None or not area.is_htaccess_read or admits(area.classes, kind) for area in self._effective_areas(directory))
 
-    def _speaking(self, folder: str) -> list[Area | None]:
+    def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
         """For each server the section whose AllowOverride counts in *folder*, None where there is none."""
-        parts = _parts(folder)
-        fitting = [area for count in range(len(parts) + 1) for area in self._plain.get(parts[:count], ())]
-        fitting += [area for area in self._others if area.fits(parts)]
+        parts = _parts(directory)
+        fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]
+        fitting += [area for area in self._patterns if area.covers(parts)]
         fitting.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
-        return [self._last(fitting, host) for host in {None, *(area.host for area in fitting)}]
+        return [self._effective_area(fitting, host) for host in {None, *(area.host for area in fitting)}]
 
-    def _last(self, areas: list[Area], host: Statement | None) -> Area | None:
-        speaking = [area for area in areas if area.host in (None, host)]
-        return speaking[-1] if speaking else None
+    def _effective_area(self, areas: list[OverrideArea], host: Statement | None) -> OverrideArea | None:
+        applicable = [area for area in areas if area.host in (None, host)]
+        return applicable[-1] if applicable else None
 
-    def worth_walking(self, folder: str) -> bool:
+    def may_be_read_below(self, directory: str) -> bool:
         """Whether they may be read anywhere below *folder*."""
-        parts = _parts(folder)
-        return parts in self._admitting or self.admits(folder) or any(area.admits and area.reaches_below(parts) for area in self._others)
+        parts = _parts(directory)
+        return parts in self._read_prefixes or self.is_htaccess_read(directory) or any(area.is_htaccess_read and area.may_cover_below(parts) for area in self._patterns)
 
 
-def _of_22(estate: Estate, name: str) -> Iterator[Statement]:
+def _executed_by_22(tree: ConfigTree, name: str) -> Iterator[Statement]:
     """What 2.2 executes, whether or not 2.4 will."""
-    return (line for line in estate.named(name, dead=True) if line.in_22 is not False)
+    return (line for line in tree.named(name, include_inactive=True) if line.in_22 is not False)
 
 
 def _is_none(line: Statement) -> bool:
     return [word.lower() for word in line.words()] == ["none"]
 
 
-def _area(line: Statement) -> Area | None:
+def _area(line: Statement) -> OverrideArea | None:
     section = next(line.enclosing("<directory", "<directorymatch"), None)
     if section is None:
         return None
     words = section.words()
     host = next(line.enclosing("<virtualhost"), None)
-    reads, classes = not _is_none(line), merged(None, [line])
+    reads, classes = not _is_none(line), merge_overrides(None, [line])
     if section.name == "<directorymatch" or words[:1] == ["~"]:
         try:
-            return Area(None, compile_regex(words[-1] if words else ""), reads, host, classes)
+            return OverrideArea(None, compile_regex(words[-1] if words else ""), reads, host, classes)
         except RegexError:
             return None
-    return Area(_parts(words[0]), None, reads, host, classes) if words else None
+    return OverrideArea(_parts(words[0]), None, reads, host, classes) if words else None
 
 
 def _parts(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split("/") if part)
 
 
-def takes(estate: Estate, line: Statement, kind: str) -> bool:
+def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
     """Whether a line of the class *kind* may stand beside *line*, as far as AllowOverride goes."""
     if line.file.role is not Role.HTACCESS:
         return True
-    known = estate.memo.get("overrides")
-    if not isinstance(known, Overrides):
-        known = estate.memo["overrides"] = Overrides(estate)
-    return known.take(line.file.folder, kind)
+    table = tree.cache.get("overrides")
+    if not isinstance(table, OverrideTable):
+        table = tree.cache["overrides"] = OverrideTable(tree)
+    return table.accepts(line.file.directory, kind)
 
 
-def htaccess_files(estate: Estate, progress: Callable[[str], None], here: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
+def htaccess_files(tree: ConfigTree, progress: Callable[[str], None], to_local: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
     """Path and folder of every file that some server reads; *here* says where a path of the configuration is on this machine,
     "" for nowhere."""
-    overrides, names = Overrides(estate), _names(estate)
+    overrides, names = OverrideTable(tree), _names(tree)
     seen: set[tuple[int, int]] = set()
-    for path, line in _roots(estate).items():
-        place = here(path).rstrip("/")
-        if place and is_directory(place) and overrides.worth_walking(path):
-            for found in _walk(place, seen, estate, line, progress):
-                folder = path.rstrip("/") + found[len(place):]
+    for path, line in _roots(tree).items():
+        local_root = to_local(path).rstrip("/")
+        if local_root and is_directory(local_root) and overrides.may_be_read_below(path):
+            for path_found in _walk(local_root, seen, tree, line, progress):
+                directory = path.rstrip("/") + path_found[len(local_root):]
                 for name in names:
-                    file = f"{found}/{name}"
-                    if os.path.isfile(raw(file)) and overrides.admits(folder):
-                        yield file, folder
+                    file = f"{path_found}/{name}"
+                    if os.path.isfile(to_bytes(file)) and overrides.is_htaccess_read(directory):
+                        yield file, directory
 
 
-def _names(estate: Estate) -> list[str]:
+def _names(tree: ConfigTree) -> list[str]:
     """AccessFileName of all servers."""
-    given = [name for line in _of_22(estate, "accessfilename") for name in line.words() if name and "/" not in name]
+    given = [name for line in _executed_by_22(tree, "accessfilename") for name in line.words() if name and "/" not in name]
     return list(dict.fromkeys(given)) or [".htaccess"]
 
 
-def _roots(estate: Estate) -> dict[str, Statement]:
+def _roots(tree: ConfigTree) -> dict[str, Statement]:
     """The folders that URLs lead to, with the line that names each; those within another come with it."""
-    found: dict[str, Statement] = {}
+    roots: dict[str, Statement] = {}
     for name, at in _TARGETS.items():
-        for line in _of_22(estate, name):
+        for line in _executed_by_22(tree, name):
             words = line.words()
             if len(words) > at and words[at]:
-                found.setdefault(root_relative(estate.root or "/", words[at]), line)
-    for line in _of_22(estate, "<directory"):
+                roots.setdefault(root_relative(tree.root or "/", words[at]), line)
+    for line in _executed_by_22(tree, "<directory"):
         path = getword(line.args)[0]
         if path[:1] == "/" and len(_parts(path)) > 1 and not _WILD & set(path):
-            found.setdefault(root_relative("/", path), line)
-    return {path: found[path] for path in sorted(found) if path.strip("/")}
+            roots.setdefault(root_relative("/", path), line)
+    return {path: roots[path] for path in sorted(roots) if path.strip("/")}
 
 
-def _walk(root: str, seen: set[tuple[int, int]], estate: Estate, line: Statement, progress: Callable[[str], None]) -> Iterator[str]:
+def _walk(root: str, seen: set[tuple[int, int]], tree: ConfigTree, line: Statement, progress: Callable[[str], None]) -> Iterator[str]:
     """*root* and the folders below it, each once, symbolic links to folders followed."""
-    waiting, count = [root], 0
-    while waiting:
-        folder = waiting.pop()
+    pending, count = [root], 0
+    while pending:
+        directory = pending.pop()
         try:
-            status = os.stat(raw(folder))
+            status = os.stat(to_bytes(directory))
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            below = sorted((text(entry.name) for entry in os.scandir(raw(folder)) if entry.is_dir()), reverse=True)
+            below = sorted((to_text(entry.name) for entry in os.scandir(to_bytes(directory)) if entry.is_dir()), reverse=True)
         except OSError as problem:
-            estate.unread.append(Unread(line.place, f"{folder} can't be looked through: {os.strerror(problem.errno or 0)}"))
+            tree.read_errors.append(ReadError(line.place, f"{directory} can't be looked through: {os.strerror(problem.errno or 0)}"))
             continue
         count += 1
-        if count > MOST_FOLDERS:
-            estate.unread.append(Unread(line.place, f"more than {MOST_FOLDERS} folders below {root}: not all were looked through"))
+        if count > MAX_DIRECTORIES:
+            tree.read_errors.append(ReadError(line.place, f"more than {MAX_DIRECTORIES} folders below {root}: not all were looked through"))
             return
-        progress(folder)
-        yield folder
-        waiting += [f"{folder.rstrip('/')}/{name}" for name in below if name not in (".git", ".svn", ".hg")]
+        progress(directory)
+        yield directory
+        pending += [f"{directory.rstrip('/')}/{name}" for name in below if name not in (".git", ".svn", ".hg")]

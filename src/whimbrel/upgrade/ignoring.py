@@ -5,38 +5,38 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding
 
-_MARK: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
+_SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
 
 
-def ignored(finding: Finding, estate: Estate) -> bool:
+def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
     """Whether a comment exempts the finding's line, from all rules or from its own."""
-    file = estate.files.get(finding.place.path)
+    file = tree.files.get(finding.place.path)
     if file is None:
         return False
-    if file.ignored is None:
-        file.ignored = marks(file.document.bytes)
-    names = file.ignored.get(finding.place.line)
+    if file.suppressions is None:
+        file.suppressions = suppressions(file.document.bytes)
+    names = file.suppressions.get(finding.place.line)
     return names is not None and (not names or finding.rule in names)
 
 
-def marks(data: bytes) -> dict[int, frozenset[str]]:
+def suppressions(data: bytes) -> dict[int, frozenset[str]]:
     """For each line that a comment speaks about, the rules it names; none means all."""
-    found: dict[int, frozenset[str]] = {}
+    suppressed: dict[int, frozenset[str]] = {}
     if b"whimbrel:" not in data:
-        return found
+        return suppressed
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
-        match = _MARK.search(line)
+        match = _SUPPRESSION.search(line)
         if match:
             names = frozenset((match[1] or b"").decode().upper().replace(",", " ").split())
-            found[_subject(lines, number)] = names
-    return found
+            suppressed[_suppressed_line(lines, number)] = names
+    return suppressed
 
 
-def _subject(lines: list[bytes], number: int) -> int:
+def _suppressed_line(lines: list[bytes], number: int) -> int:
     """The line that a mark in line *number* is about: that one, or for a comment the next one that is none."""
     while number <= len(lines) and lines[number - 1].lstrip().startswith(b"#"):
         number += 1

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
 from whimbrel.syntax.edits import Edit
 
 if TYPE_CHECKING:
-    from whimbrel.upgrade.estate import Estate
+    from whimbrel.upgrade.estate import ConfigTree
 
 
 class Risk(Enum):
@@ -70,9 +70,9 @@ class Finding:
     """
 
     rule: str
-    place: Place
+    place: SourceLocation
     message: str
-    remedy: str = ""
+    advice: str = ""
     risk: Risk = Risk.CHANGES
     safety: Safety = Safety.MANUAL
     edits: tuple[FileEdit, ...] = ()
@@ -98,7 +98,7 @@ NEWEST: Final = 71
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class UpgradeOptions:
     """What the user asked of an upgrade.
 
     *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where the upgrade guide and
@@ -126,6 +126,6 @@ class Rule:
     number: str
     name: str
     title: str
-    check: Callable[[Estate], Iterator[Finding]] = field(repr=False)
+    check: Callable[[ConfigTree], Iterator[Finding]] = field(repr=False)
     order: int = 0
     also: tuple[str, ...] = ()

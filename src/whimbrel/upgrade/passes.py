@@ -11,25 +11,25 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field, replace
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.choice import Choice, by_hand, settled, why_by_hand
+from whimbrel.upgrade.choice import EditSelection, to_manual, resolve_conflicts, why_by_hand
 from whimbrel.upgrade.difference import added_lines
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.ignoring import ignored
-from whimbrel.upgrade.lines import Step, Trace
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.ignoring import is_suppressed
+from whimbrel.upgrade.lines import LineEdits, LineMap
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules import all_rules
 
-MOST_SWEEPS: Final = 8
-MOST_LOOKS: Final = 8
-READING: Final = "READ"
+MAX_SWEEPS: Final = 8
+MAX_ROUNDS: Final = 8
+READ_ERROR: Final = "READ"
 """What stands for the number of a rule in findings about what couldn't be read."""
-ENGINE: Final = "PASS"
+NO_FIXPOINT: Final = "PASS"
 """The same for edits that never come to an end."""
 
-Decide = Callable[[Finding, Estate], "Finding | None"]
+DecideCallback = Callable[[Finding, ConfigTree], "Finding | None"]
 """Asked before edits are made: the finding, maybe with other edits, or None to leave the text as it is."""
 
 
@@ -43,7 +43,7 @@ class RuleError(Exception):
 
 
 @dataclass(slots=True)
-class Result:
+class UpgradeResult:
     """What an upgrade found and made.
 
     *findings* are in the order of files and lines, with the places of the original; those that still have edits were applied, the others were not.
@@ -51,10 +51,10 @@ class Result:
     *traces* say where their lines come from.  *passes* counts how often something was changed.
     """
 
-    estate: Estate
+    tree: ConfigTree
     findings: list[Finding] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
-    traces: dict[str, Trace] = field(default_factory=dict)
+    line_maps: dict[str, LineMap] = field(default_factory=dict)
     passes: int = 0
 
     @property
@@ -62,83 +62,83 @@ class Result:
         return [finding for finding in self.findings if finding.needs_review]
 
 
-def upgrade(estate: Estate, rules: Iterable[Rule] | None = None, decide: Decide | None = None) -> Result:
+def upgrade(tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None) -> UpgradeResult:
     """Upgrade *estate*, which must come from `read_estate`; nothing is written."""
-    return _Upgrade(estate, all_rules() if rules is None else rules, decide or (lambda finding, _estate: finding)).run()
+    return _Fixpoint(tree, all_rules() if rules is None else rules, decide or (lambda finding, _estate: finding)).run()
 
 
-class _Upgrade:
-    def __init__(self, estate: Estate, rules: Iterable[Rule], decide: Decide) -> None:
+class _Fixpoint:
+    def __init__(self, tree: ConfigTree, rules: Iterable[Rule], decide: DecideCallback) -> None:
         ordered = sorted(rules, key=lambda rule: rule.order)
         self.orders = [list(group) for _order, group in groupby(ordered, key=lambda rule: rule.order)]
-        self.first, self.now, self.decide = estate, estate, decide
-        self.result = Result(estate)
+        self.original, self.current, self.decide = tree, tree, decide
+        self.result = UpgradeResult(tree)
         self.applied: list[Finding] = []
-        self.declined: set[tuple[str, Place, str]] = set()
-        self.refused: dict[tuple[str, Place, str], Finding] = {}
-        self._seen: dict[int, tuple[Estate, list[Finding]]] = {}  # by order: the estate that had nothing left to change
+        self.declined: set[tuple[str, SourceLocation, str]] = set()
+        self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
+        self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}  # by order: the estate that had nothing left to change
 
-    def run(self) -> Result:
+    def run(self) -> UpgradeResult:
         """Sweep through the orders until one whole sweep changes nothing."""
-        last: list[Finding] = []
-        for _ in range(MOST_SWEEPS):
-            before, last = self.result.passes, []
+        remaining: list[Finding] = []
+        for _ in range(MAX_SWEEPS):
+            before, remaining = self.result.passes, []
             for number, rules in enumerate(self.orders):
-                seen, left = self._seen.get(number, (None, []))
-                if seen is not self.now:
-                    left, settled_now = self._order(rules)
-                    if settled_now:
-                        self._seen[number] = self.now, left
-                last += left
+                stable_tree, notes = self._stable.get(number, (None, []))
+                if stable_tree is not self.current:
+                    notes, is_stable = self._run_order(rules)
+                    if is_stable:
+                        self._stable[number] = self.current, notes
+                remaining += notes
             if self.result.passes == before:
                 break
         else:
-            last.append(self._endless(last))
-        self.result.files = {path: data for path, data in self.result.files.items() if data != self.first.files[path].document.bytes}
-        found = [*self.applied, *last, *self.refused.values(), *self._unread()]
-        self.result.findings = self._sorted(found)
+            remaining.append(self._endless(remaining))
+        self.result.files = {path: data for path, data in self.result.files.items() if data != self.original.files[path].document.bytes}
+        findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
+        self.result.findings = self._sorted(findings)
         return self.result
 
-    def _order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
+    def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
         """Let the rules of one order look until they change nothing; what they then say without edits, and whether it came to that."""
-        left: list[Finding] = []
-        for _ in range(MOST_LOOKS):
-            found = self._look(rules)
-            left = [self._original(finding) for finding in found if not finding.edits]
-            chosen, choice = self._choose([finding for finding in found if finding.edits], left)
+        notes: list[Finding] = []
+        for _ in range(MAX_ROUNDS):
+            findings = self._check(rules)
+            notes = [self._original(finding) for finding in findings if not finding.edits]
+            chosen, selection = self._choose([finding for finding in findings if finding.edits], notes)
             if not chosen:
-                return left, True
-            self._make(chosen, choice)
-        return left, False
+                return notes, True
+            self._apply_edits(chosen, selection)
+        return notes, False
 
-    def _look(self, rules: list[Rule]) -> list[Finding]:
-        found: list[Finding] = []
+    def _check(self, rules: list[Rule]) -> list[Finding]:
+        findings: list[Finding] = []
         for number, rule in enumerate(rules):
-            self.now.step(f"rule {rule.number}", number, len(rules))
+            self.current.report_progress(f"rule {rule.number}", number, len(rules))
             try:
-                found += rule.check(self.now)
+                findings += rule.check(self.current)
             except Exception as problem:
                 raise RuleError(rule, problem) from problem
-        found = settled(found, self.now.files)
-        return [finding for finding in found if not ignored(finding, self.now)]
+        findings = resolve_conflicts(findings, self.current.files)
+        return [finding for finding in findings if not is_suppressed(finding, self.current)]
 
-    def _choose(self, wishes: list[Finding], left: list[Finding]) -> tuple[list[Finding], Choice]:
+    def _choose(self, proposals: list[Finding], notes: list[Finding]) -> tuple[list[Finding], EditSelection]:
         """The findings whose edits can be made now; what is declined or impossible goes to *left*."""
-        choice, chosen = Choice(), []
-        for wish in wishes:
-            original = self._original(wish)
+        selection, chosen = EditSelection(), []
+        for proposal in proposals:
+            original = self._original(proposal)
             key = (original.rule, original.place, original.message)
-            why = why_by_hand(wish, self.now)
+            why = why_by_hand(proposal, self.current)
             if why:
-                self.refused[key] = by_hand(original, why)
+                self.refused[key] = to_manual(original, why)
                 continue
-            decided = None if key in self.declined else self.decide(wish, self.now)
+            decided = None if key in self.declined else self.decide(proposal, self.current)
             if decided is None:
                 self.declined.add(key)
-                self.refused[key] = by_hand(original, "you declined the change")
-            elif choice.offer(decided.edits):
+                self.refused[key] = to_manual(original, "you declined the change")
+            elif selection.try_add(decided.edits):
                 chosen.append(replace(original, edits=decided.edits, new=self._new(decided)))
-        return chosen, choice
+        return chosen, selection
 
     def _new(self, finding: Finding) -> tuple[str, ...]:
         by_file: dict[str, list[Edit]] = {}
@@ -147,53 +147,53 @@ class _Upgrade:
         return tuple(
             line
             for path, edits in by_file.items()
-            for line in added_lines(self.now.files[path].document.bytes, edits)
+            for line in added_lines(self.current.files[path].document.bytes, edits)
         )
 
-    def _make(self, chosen: list[Finding], choice: Choice) -> None:
+    def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
         """Make the edits and read the estate again."""
-        files, traces = self.result.files, self.result.traces
-        for path, edits in choice.edits.items():
-            old = self.now.files[path].document.bytes
-            new = apply(old, [Group(tuple(edits))])
-            if new != old:
-                files[path] = new
-                traces.setdefault(path, Trace()).steps.append(Step(old, edits))
+        files, traces = self.result.files, self.result.line_maps
+        for path, edits in selection.edits.items():
+            old_bytes = self.current.files[path].document.bytes
+            new_bytes = apply(old_bytes, [Group(tuple(edits))])
+            if new_bytes != old_bytes:
+                files[path] = new_bytes
+                traces.setdefault(path, LineMap()).steps.append(LineEdits(old_bytes, edits))
         self.applied += chosen
         self.result.passes += 1
-        self.now = self.first.again(files, self.now)
+        self.current = self.original.reparse(files, self.current)
 
     # places --------------------------------------------------------------------------------------
     def _original(self, finding: Finding) -> Finding:
-        return replace(finding, place=self._place(finding.place))
+        return replace(finding, place=self._original_place(finding.place))
 
-    def _place(self, place: Place) -> Place:
-        trace = self.result.traces.get(place.path)
-        via = self._place(place.included_from) if place.included_from else None
-        return Place(place.path, trace.original(place.line) if trace else place.line, via)
+    def _original_place(self, place: SourceLocation) -> SourceLocation:
+        line_map = self.result.line_maps.get(place.path)
+        via = self._original_place(place.included_from) if place.included_from else None
+        return SourceLocation(place.path, line_map.original_line(place.line) if line_map else place.line, via)
 
-    def _sorted(self, found: list[Finding]) -> list[Finding]:
+    def _sorted(self, findings: list[Finding]) -> list[Finding]:
         """Each finding once, by files in the order of reading and lines."""
-        unique = {(f.rule, f.place.path, f.place.line, f.message, bool(f.edits)): f for f in reversed(found)}
-        order = {path: at for at, path in enumerate(self.first.files)}
+        unique = {(f.rule, f.place.path, f.place.line, f.message, bool(f.edits)): f for f in reversed(findings)}
+        order = {path: at for at, path in enumerate(self.original.files)}
         return sorted(unique.values(), key=lambda f: (order.get(f.place.path, len(order)), f.place.line, f.rule))
 
     # what the engine itself has to say -----------------------------------------------------------
-    def _unread(self) -> Iterator[Finding]:
+    def _read_error_findings(self) -> Iterator[Finding]:
         """What couldn't be read at first, and what can't be read any more."""
-        for unread in self.first.unread:
-            yield _unreadable(unread.place, unread.reason)
-        known = {(unread.place.path, unread.reason) for unread in self.first.unread}
-        for unread in self.now.unread:
-            if (unread.place.path, unread.reason) not in known:
-                yield replace(_unreadable(self._place(unread.place), f"after the upgrade: {unread.reason}"), risk=Risk.BREAKS)
+        for error in self.original.read_errors:
+            yield _read_error_finding(error.place, error.reason)
+        known_errors = {(error.place.path, error.reason) for error in self.original.read_errors}
+        for error in self.current.read_errors:
+            if (error.place.path, error.reason) not in known_errors:
+                yield replace(_read_error_finding(self._original_place(error.place), f"after the upgrade: {error.reason}"), risk=Risk.BREAKS)
 
     def _endless(self, last: list[Finding]) -> Finding:
         rules = sorted({finding.rule for finding in self.applied[-20:]})
-        path = next(iter(self.result.files), next(iter(self.first.files), ""))
-        return Finding(ENGINE, Place(path, 1), f"the edits of {', '.join(rules)} undo each other: stopped after {MOST_SWEEPS} rounds",
+        path = next(iter(self.result.files), next(iter(self.original.files), ""))
+        return Finding(NO_FIXPOINT, SourceLocation(path, 1), f"the edits of {', '.join(rules)} undo each other: stopped after {MAX_SWEEPS} rounds",
                        "look at the result of these rules, or leave one of them out with --ignore", Risk.BREAKS)
 
 
-def _unreadable(place: Place, message: str) -> Finding:
-    return Finding(READING, place, message, "what stands there was not looked at: make it readable, or look at it yourself")
+def _read_error_finding(place: SourceLocation, message: str) -> Finding:
+    return Finding(READ_ERROR, place, message, "what stands there was not looked at: make it readable, or look at it yourself")

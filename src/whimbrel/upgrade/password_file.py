@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.upgrade.model import Finding, Risk
 
 
-class Kind(Enum):
+class HashKind(Enum):
     """How a password is kept."""
 
     APR1 = "MD5 as htpasswd makes it"
@@ -28,22 +28,22 @@ class Kind(Enum):
 
 
 _KINDS: Final = (
-    (re.compile(r"\$apr1\$[^$]{1,8}\$[./0-9A-Za-z]{22}"), Kind.APR1),
-    (re.compile(r"\$2[axy]\$[0-9]{2}\$[./0-9A-Za-z]{53}"), Kind.BCRYPT),
-    (re.compile(r"\{SHA\}[+/0-9A-Za-z]{27}="), Kind.SHA1),
-    (re.compile(r"\$(?:1|5|6|7|y|gy|md5|sha1)\$.+"), Kind.CRYPT),
-    (re.compile(r"_[./0-9A-Za-z]{19}"), Kind.CRYPT),
-    (re.compile(r"[./0-9A-Za-z]{13}"), Kind.DES),
+    (re.compile(r"\$apr1\$[^$]{1,8}\$[./0-9A-Za-z]{22}"), HashKind.APR1),
+    (re.compile(r"\$2[axy]\$[0-9]{2}\$[./0-9A-Za-z]{53}"), HashKind.BCRYPT),
+    (re.compile(r"\{SHA\}[+/0-9A-Za-z]{27}="), HashKind.SHA1),
+    (re.compile(r"\$(?:1|5|6|7|y|gy|md5|sha1)\$.+"), HashKind.CRYPT),
+    (re.compile(r"_[./0-9A-Za-z]{19}"), HashKind.CRYPT),
+    (re.compile(r"[./0-9A-Za-z]{13}"), HashKind.DES),
 )
 _DIGEST: Final = re.compile(r"[^:]*:[0-9a-fA-F]{32}")
 
 
-def kind(rest: str) -> Kind:
+def hash_kind(rest: str) -> HashKind:
     """The kind of what follows ``USER:``; a further field after the hash is ignored, as httpd does."""
     if _DIGEST.fullmatch(rest):
-        return Kind.DIGEST
+        return HashKind.DIGEST
     word = rest.partition(":")[0]
-    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(word)), Kind.UNKNOWN)
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(word)), HashKind.UNKNOWN)
 
 
 def examine(text: str, path: str) -> Iterator[Finding]:
@@ -55,14 +55,14 @@ def examine(text: str, path: str) -> Iterator[Finding]:
         if not entry or entry.startswith("#"):
             continue
         user, colon, rest = entry.partition(":")
-        found = kind(rest) if colon else Kind.UNKNOWN
-        name = f"{user}:{rest.partition(':')[0]}" if found is Kind.DIGEST else user
+        kind_found = hash_kind(rest) if colon else HashKind.UNKNOWN
+        name = f"{user}:{rest.partition(':')[0]}" if kind_found is HashKind.DIGEST else user
         if name in seen:
             yield _finding(path, number, f"{user} stands above already: the first line counts", "remove one of them")
         seen.add(name)
-        if found is Kind.UNKNOWN:
+        if kind_found is HashKind.UNKNOWN:
             yield _finding(path, number, f"no password fits the entry of {user}: it is no hash that 2.4 knows", "set it anew with htpasswd -B")
-        elif found is Kind.DES:
+        elif kind_found is HashKind.DES:
             weak.append(number)
     if weak:
         many = f"{len(weak)} entries are" if len(weak) > 1 else "one entry is"
@@ -70,5 +70,5 @@ def examine(text: str, path: str) -> Iterator[Finding]:
                        "have these passwords set anew: htpasswd makes MD5 by default, and with -B bcrypt")
 
 
-def _finding(path: str, number: int, message: str, remedy: str) -> Finding:
-    return Finding("C48", Place(path, number), message, remedy, Risk.COSMETIC)
+def _finding(path: str, number: int, message: str, advice: str) -> Finding:
+    return Finding("C48", SourceLocation(path, number), message, advice, Risk.COSMETIC)

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 
 VERSIONS: Final = {(20020903, "AP20"): "2.0", (20051115, "AP22"): "2.2", (20120211, "AP24"): "2.4"}
@@ -21,7 +21,7 @@ _OBJECT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class ModuleRecord:
     """One module record: *symbol* its name in the file, which is what LoadModule calls it."""
 
     symbol: str
@@ -36,18 +36,18 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ModuleFile:
     """What one file is: *modules* in it (none where it is no module, or can't be read: *problem*)."""
 
     path: str
-    modules: tuple[Module, ...] = ()
+    modules: tuple[ModuleRecord, ...] = ()
     problem: str = ""
 
     @property
     def api(self) -> str:
         """The version of httpd that it was built for, "" where that can't be told."""
-        found = {module.api for module in self.modules}
-        return found.pop() if len(found) == 1 else ""
+        versions = {module.api for module in self.modules}
+        return versions.pop() if len(versions) == 1 else ""
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ class Verdict:
         return f"built for {self.api} ({number})" if self.api else f"built for an unknown httpd ({number})"
 
 
-class _Bad(Exception):
+class _ElfError(Exception):
     """The file is no shared object that can be read."""
 
 
@@ -80,23 +80,23 @@ class _Elf:
 
     def __init__(self, data: bytes) -> None:
         if data[:4] != b"\x7fELF" or len(data) < 52 or data[4] not in (1, 2) or data[5] not in (1, 2):
-            raise _Bad("no shared object (ELF)")
-        self.data, self.wide, self.order = data, data[4] == 2, "<" if data[5] == 1 else ">"
-        self.word = 8 if self.wide else 4
+            raise _ElfError("no shared object (ELF)")
+        self.data, self.is_64_bit, self.order = data, data[4] == 2, "<" if data[5] == 1 else ">"
+        self.word = 8 if self.is_64_bit else 4
         self.sections = list(self._sections())
 
     def unpack(self, form: str, at: int) -> tuple[int, ...]:
         try:
             return struct.unpack_from(self.order + form, self.data, at)
         except struct.error:
-            raise _Bad("the file is cut short") from None
+            raise _ElfError("the file is cut short") from None
 
     def _sections(self) -> Iterator[_Section]:
-        offset, = self.unpack("Q" if self.wide else "I", 40 if self.wide else 32)
-        size, count, _names = self.unpack("HHH", 58 if self.wide else 46)
+        offset, = self.unpack("Q" if self.is_64_bit else "I", 40 if self.is_64_bit else 32)
+        size, count, _names = self.unpack("HHH", 58 if self.is_64_bit else 46)
         for number in range(count):
             at = offset + number * size
-            if self.wide:
+            if self.is_64_bit:
                 _, kind, _, address, start, length, link, _, _, entry = self.unpack("IIQQQQIIQQ", at)
             else:
                 _, kind, _, address, start, length, link, _, _, entry = self.unpack("10I", at)
@@ -109,7 +109,7 @@ class _Elf:
                 continue
             names = self.sections[table.link]
             for at in range(table.offset, table.offset + table.size, table.entry):
-                if self.wide:
+                if self.is_64_bit:
                     name, info, _, section, value, size = self.unpack("IBBHQQ", at)
                 else:
                     name, value, size, info, _, section = self.unpack("IIIBBH", at)
@@ -128,28 +128,28 @@ class _Elf:
         return None
 
 
-def read_modules(data: bytes) -> tuple[Module, ...]:
+def read_modules(data: bytes) -> tuple[ModuleRecord, ...]:
     """The module records of a shared object's bytes; raises ValueError with what is wrong with it."""
     try:
         elf = _Elf(data)
-        found = {symbol: module for symbol, address, size in elf.symbols() if (module := _module(elf, symbol, address, size)) is not None}
-    except _Bad as problem:
+        records = {symbol: module for symbol, address, size in elf.symbols() if (module := _module(elf, symbol, address, size)) is not None}
+    except _ElfError as problem:
         raise ValueError(str(problem)) from None
-    return tuple(found.values())
+    return tuple(records.values())
 
 
-def _module(elf: _Elf, symbol: str, address: int, size: int) -> Module | None:
+def _module(elf: _Elf, symbol: str, address: int, size: int) -> ModuleRecord | None:
     """The record at *address*, if it is one: its cookie says so."""
     at = elf.at(address)
     magic = _magic_offset(elf.word)
     if at is None or size < magic + elf.word:
         return None
     major, minor = elf.unpack("ii", at)
-    cookie, = elf.unpack("Q" if elf.wide else "I", at + magic)
+    cookie, = elf.unpack("Q" if elf.is_64_bit else "I", at + magic)
     letters = cookie.to_bytes(elf.word, "big")[-4:]
     if letters[:2] != b"AP" or not letters[2:].isdigit():
         return None
-    return Module(symbol, major, minor, letters.decode("ascii"))
+    return ModuleRecord(symbol, major, minor, letters.decode("ascii"))
 
 
 def _magic_offset(word: int) -> int:
@@ -158,22 +158,22 @@ def _magic_offset(word: int) -> int:
     return start + 3 * word
 
 
-def examine(path: str) -> Verdict:
+def examine(path: str) -> ModuleFile:
     """What the file at *path* was built for.  Never raises on what it finds."""
     try:
-        with open(raw(path), "rb") as file:
-            return Verdict(path, read_modules(file.read()))
+        with open(to_bytes(path), "rb") as file:
+            return ModuleFile(path, read_modules(file.read()))
     except OSError as problem:
-        return Verdict(path, problem=f"can't be read: {os.strerror(problem.errno or 0)}")
+        return ModuleFile(path, problem=f"can't be read: {os.strerror(problem.errno or 0)}")
     except ValueError as problem:
-        return Verdict(path, problem=str(problem))
+        return ModuleFile(path, problem=str(problem))
 
 
-def examine_folder(path: str) -> list[Verdict]:
+def examine_directory(path: str) -> list[ModuleFile]:
     """All ``.so`` files of a folder and of those below it, by name.  Raises OSError for a folder that can't be read."""
-    os.listdir(raw(path))
-    found = []
-    for folder, below, names in os.walk(raw(path)):
+    os.listdir(to_bytes(path))
+    results = []
+    for directory, below, names in os.walk(to_bytes(path)):
         below.sort()
-        found += [examine(os.path.join(folder, name).decode("latin-1")) for name in sorted(names) if name.endswith(b".so")]
-    return found
+        results += [examine(os.path.join(directory, name).decode("latin-1")) for name in sorted(names) if name.endswith(b".so")]
+    return results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whimbrel.octets import text
+from whimbrel.octets import to_text
 
 TEMPLATE: Final = re.compile(
     r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@"
@@ -21,7 +21,7 @@ def marked_lines(data: bytes) -> list[int]:
     """The numbers of the lines outside of comments that hold marks of a template; most files have none, which
     one search tells.
     """
-    source = text(data)
+    source = to_text(data)
     if not TEMPLATE.search(source):
         return []
     lines = enumerate(source.split("\n"), 1)
@@ -30,5 +30,5 @@ def marked_lines(data: bytes) -> list[int]:
 
 def has_mark(data: bytes) -> bool:
     """Return True if a mark stands in *data*, which may be a part of a line."""
-    source = text(data)
+    source = to_text(data)
     return TEMPLATE.search(source) is not None or any(TEMPLATE_LINE.match(line.lstrip()) for line in source.split("\n"))

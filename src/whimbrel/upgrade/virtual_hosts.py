@@ -11,24 +11,24 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from whimbrel.config.addresses import virtual_addresses
-from whimbrel.config.hosts import ANY, Hosts
+from whimbrel.config.hosts import ANY, VirtualHostTable
 from whimbrel.config.model import Address, Server
 from whimbrel.dialect import V22, V24, Dialect
 from whimbrel.errors import ConfigError
 from whimbrel.records import dataclass, field
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.mending import is_branch
 
-SWITCHED_OFF: Final = "NamedHosts"
+DEFINE_NAME: Final = "NamedHosts"
 """The -D name that brings back the virtual hosts that 2.2 never asked."""
-_MOST_HOSTS: Final = 60
+_MAX_HOSTS: Final = 60
 """Beyond so many their addresses are not tried one by one."""
-_ELSEWHERE: Final = "198.51.100.1"
+_UNUSED_ADDRESS: Final = "198.51.100.1"
 
 
 @dataclass(slots=True, eq=False)
-class Host:
+class VirtualHost:
     """One <VirtualHost>: *words* are its addresses as written, *names* from ServerName on."""
 
     statement: Statement
@@ -37,39 +37,39 @@ class Host:
     path: str = ""
 
 
-Table = dict[tuple[str, int, str], Host | None]
+AnswerTable = dict[tuple[str, int, str], VirtualHost | None]
 """Who answers at an address and port for a name, or for a path where no name is sent; None is the main server."""
 
 
 @dataclass(slots=True, eq=False)
-class Plan:
+class VirtualHostPlan:
     """The virtual hosts of a configuration, its NameVirtualHost words and the ports that are listened on."""
 
-    hosts: list[Host]
+    hosts: list[VirtualHost]
     name_virtual: list[str]
     ports: list[int]
-    fakes: dict[str, str] = field(default_factory=dict)
+    placeholders: dict[str, str] = field(default_factory=dict)
 
     # tables --------------------------------------------------------------------------------------
-    def table(self, dialect: Dialect, words: dict[Host, list[str]]) -> Table:
+    def table(self, dialect: Dialect, words: dict[VirtualHost, list[str]]) -> AnswerTable:
         """Who answers at each point; None is the main server.  *words* are the addresses of each host, those left out have none."""
         servers = {host: self._server(host, words[host], dialect) for host in self.hosts if words.get(host)}
         stub: Any = SimpleNamespace(
             main=Server(name="main.invalid"), dialect=dialect, virtual_hosts=list(servers.values()), warn=_silent, main_logs=_never,
             name_virtual_hosts=[address for word in self.name_virtual for address in self._addresses(word, dialect)])
-        tables = Hosts(stub)
+        tables = VirtualHostTable(stub)
         if dialect.name_virtual_host:
             tables.drop_unused()
-        back = {id(server): host for host, server in servers.items()}
+        host_of_server = {id(server): host for host, server in servers.items()}
         out = {}
         for address, port in self._points(words):
-            found = tables.find(address, port)
+            candidates = tables.find(address, port)
             for name in self._names():
-                chosen = (found.by_path(name) if name.startswith("/") else found.by_name(name)) or found.server
-                out[address, port, name] = back.get(id(chosen))
+                chosen = (candidates.by_path(name) if name.startswith("/") else candidates.by_name(name)) or candidates.server
+                out[address, port, name] = host_of_server.get(id(chosen))
         return out
 
-    def _server(self, host: Host, words: list[str], dialect: Dialect) -> Server:
+    def _server(self, host: VirtualHost, words: list[str], dialect: Dialect) -> Server:
         names = [name.lower() for name in host.names]
         server = Server(is_virtual=True, name=names[0] if names else "nameless.invalid", path=host.path)
         server.addresses = [address for word in words for address in self._addresses(word, dialect)]
@@ -89,12 +89,12 @@ class Plan:
         bare = host.strip("[]")
         if bare in ("*", "") or bare.lower() == "_default_" or _is_address(bare):
             return word
-        return self.fakes.setdefault(bare.lower(), f"240.0.{len(self.fakes) // 250}.{len(self.fakes) % 250 + 1}") + colon + port
+        return self.placeholders.setdefault(bare.lower(), f"240.0.{len(self.placeholders) // 250}.{len(self.placeholders) % 250 + 1}") + colon + port
 
-    def _points(self, words: dict[Host, list[str]]) -> Iterator[tuple[str, int]]:
-        found = {address.host: None for host in self.hosts for word in host.words for address in self._addresses(word, V24) if address.host != ANY}
+    def _points(self, words: dict[VirtualHost, list[str]]) -> Iterator[tuple[str, int]]:
+        hosts_named = {address.host: None for host in self.hosts for word in host.words for address in self._addresses(word, V24) if address.host != ANY}
         ports = self.ports or sorted({address.port for host in self.hosts for word in host.words for address in self._addresses(word, V24)}) or [80]
-        for address in [*found, _ELSEWHERE]:
+        for address in [*hosts_named, _UNUSED_ADDRESS]:
             for port in ports:
                 yield address, port or 80
 
@@ -104,23 +104,23 @@ class Plan:
         return list(dict.fromkeys([*given, "nobody.invalid", "/", *(host.path for host in self.hosts if host.path)]))
 
     # what to do ----------------------------------------------------------------------------------
-    def written(self) -> dict[Host, list[str]]:
+    def declared_addresses(self) -> dict[VirtualHost, list[str]]:
         return {host: host.words for host in self.hosts}
 
-    def kept(self) -> tuple[dict[Host, list[str]], bool]:
+    def effective_addresses(self) -> tuple[dict[VirtualHost, list[str]], bool]:
         """The addresses that 2.2 really used of each host, and whether 2.4 answers as 2.2 with these alone."""
-        if self._plain():
-            return self.written(), True
-        old = self.table(V22, self.written())
-        if old == self.table(V24, self.written()):
-            return self.written(), True
-        asked = set(old.values())
-        words = {host: host.words if host in asked else [] for host in self.hosts}
-        if self.table(V24, words) != old and len(self.hosts) <= _MOST_HOSTS:
-            words = self._single(old)
-        return words, self.table(V24, words) == old
+        if self._is_trivially_equal():
+            return self.declared_addresses(), True
+        table_22 = self.table(V22, self.declared_addresses())
+        if table_22 == self.table(V24, self.declared_addresses()):
+            return self.declared_addresses(), True
+        reachable = set(table_22.values())
+        words = {host: host.words if host in reachable else [] for host in self.hosts}
+        if self.table(V24, words) != table_22 and len(self.hosts) <= _MAX_HOSTS:
+            words = self._without_unused(table_22)
+        return words, self.table(V24, words) == table_22
 
-    def _plain(self) -> bool:
+    def _is_trivially_equal(self) -> bool:
         """Whether both versions plainly choose alike: every address is one of names (which no NameVirtualHost makes of `_default_`), or
         every address has one host."""
         words = [word.lower() for host in self.hosts for word in host.words]
@@ -128,23 +128,23 @@ class Plan:
         exact = all(word.rpartition(":")[2].isdigit() and word[0] not in "*_" for word in named)
         if named >= set(words) and (exact or len(named) == 1) and not any(word.startswith("_default_") for word in named):
             return True
-        own = [word.rpartition(":") for word in words]
-        return not named and len(set(words)) == len(words) and all(port.isdigit() and _is_address(host.strip("[]")) for host, _, port in own)
+        endpoints = [word.rpartition(":") for word in words]
+        return not named and len(set(words)) == len(words) and all(port.isdigit() and _is_address(host.strip("[]")) for host, _, port in endpoints)
 
-    def _single(self, old: Table) -> dict[Host, list[str]]:
+    def _without_unused(self, table_22: AnswerTable) -> dict[VirtualHost, list[str]]:
         """Every address left out, one after the other, at which its host never answered."""
-        words = self.written()
+        words = self.declared_addresses()
         for host in self.hosts:
             for word in host.words:
-                fewer = {**words, host: [one for one in words[host] if one != word]}
-                if not self._needed(word, host, old) and self.table(V22, fewer) == old:
+                fewer = {**words, host: [other for other in words[host] if other != word]}
+                if not self._is_needed(word, host, table_22) and self.table(V22, fewer) == table_22:
                     words = fewer
         return words
 
-    def _needed(self, word: str, host: Host, old: Table) -> bool:
+    def _is_needed(self, word: str, host: VirtualHost, table_22: AnswerTable) -> bool:
         """Whether the host answers anywhere at the address: then the address stays."""
         for address in self._addresses(word, V24):
-            for (where, port, _name), chosen in old.items():
+            for (where, port, _name), chosen in table_22.items():
                 if chosen is host and address.host in (ANY, where) and address.port in (0, port):
                     return True
         return False
@@ -166,29 +166,29 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def plan(estate: Estate) -> Plan:
+def virtual_host_plan(tree: ConfigTree) -> VirtualHostPlan:
     """The virtual hosts of *estate* that 2.2 reads."""
     hosts = []
-    for statement in estate.named("<virtualhost"):
-        if any(section.args.strip() == SWITCHED_OFF for section in statement.enclosing("<ifdefine")):
+    for statement in tree.named("<virtualhost"):
+        if any(section.args.strip() == DEFINE_NAME for section in statement.enclosing("<ifdefine")):
             continue
-        host = Host(statement, statement.words())
+        host = VirtualHost(statement, statement.words())
         _fill(host, statement.children)
         hosts.append(host)
-    hosts.sort(key=lambda host: _order(host.statement, estate))
-    listens = [getword(line.args)[0].rpartition(":")[2] for line in estate.named("listen")]
-    named = [word for line in estate.named("namevirtualhost") for word in line.words()[:1]]
-    return Plan(hosts, named, sorted({int(port) for port in listens if port.isdigit()}))
+    hosts.sort(key=lambda host: _order(host.statement, tree))
+    listens = [getword(line.args)[0].rpartition(":")[2] for line in tree.named("listen")]
+    named = [word for line in tree.named("namevirtualhost") for word in line.words()[:1]]
+    return VirtualHostPlan(hosts, named, sorted({int(port) for port in listens if port.isdigit()}))
 
 
-def _order(statement: Statement, estate: Estate) -> int:
-    known = estate.memo.get("reading order")
-    if not isinstance(known, dict):
-        known = estate.memo["reading order"] = {id(one): at for at, one in enumerate(estate.everything()) if one.name == "<virtualhost"}
-    return int(known.get(id(statement), 0))
+def _order(statement: Statement, tree: ConfigTree) -> int:
+    cached = tree.cache.get("reading order")
+    if not isinstance(cached, dict):
+        cached = tree.cache["reading order"] = {id(statement_): at for at, statement_ in enumerate(tree.all_statements()) if statement_.name == "<virtualhost"}
+    return int(cached.get(id(statement), 0))
 
 
-def _fill(host: Host, lines: list[Statement]) -> None:
+def _fill(host: VirtualHost, lines: list[Statement]) -> None:
     for line in lines:
         if line.in_22 is False:
             continue

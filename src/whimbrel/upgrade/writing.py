@@ -22,7 +22,7 @@ from contextlib import suppress
 from itertools import chain, count
 from typing import Any, Final
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.backup_places import DIRECTORY, IsRead, backup_path, journal_directory, nowhere
 
@@ -31,7 +31,7 @@ CHANGED: Final = ".whimbrel-2.4~"
 """What a file is called that somebody changed after the upgrade, when the upgrade is undone."""
 JOURNAL: Final = ".whimbrel-upgrade.json"
 
-Hook = Callable[[str], None]
+StepHook = Callable[[str], None]
 """Called before each step that changes the disk, with its name."""
 
 
@@ -40,7 +40,7 @@ class WriteError(Exception):
 
 
 @dataclass(slots=True)
-class Entry:
+class JournalEntry:
     """One file: *target* behind all links, *backup*, the *digest* of what the upgrade wrote, and *temporary* while that waits for its rename."""
 
     target: str
@@ -56,16 +56,16 @@ class Journal:
 
     path: str
     state: str = "done"
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[JournalEntry] = field(default_factory=list)
 
     @classmethod
-    def of(cls, folder: str) -> Journal:
+    def load(cls, directory: str) -> Journal:
         """The journal of *folder*, empty where there is none; raises WriteError where it can't be understood."""
-        path = os.path.join(journal_directory(folder), JOURNAL)
+        path = os.path.join(journal_directory(directory), JOURNAL)
         try:
-            with open(raw(path), encoding="ascii") as file:
-                found: dict[str, Any] = json.load(file)
-            return cls(path, found["state"], [Entry(**entry) for entry in found["entries"]])
+            with open(to_bytes(path), encoding="ascii") as file:
+                document: dict[str, Any] = json.load(file)
+            return cls(path, document["state"], [JournalEntry(**entry) for entry in document["entries"]])
         except FileNotFoundError:
             return cls(path)
         except OSError as problem:
@@ -73,27 +73,27 @@ class Journal:
         except (ValueError, KeyError, TypeError):
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
-    def save(self, state: str, hook: Hook) -> None:
+    def save(self, state: str, hook: StepHook) -> None:
         """Write it in one step, on disk when this returns."""
         hook(f"journal {state}")
         self.state = state
         fields = ("target", "backup", "digest", "temporary", "fresh")
         entries = [{name: getattr(entry, name) for name in fields} for entry in self.entries]
         data = json.dumps({"state": state, "entries": entries}, indent=1).encode("ascii")
-        temporary = _temporary(self.path, data, None)
-        os.replace(raw(temporary), raw(self.path))
-        _sync_folder(self.path)
+        temporary = _write_temporary(self.path, data, None)
+        os.replace(to_bytes(temporary), to_bytes(self.path))
+        _sync_directory(self.path)
 
-    def remove(self, hook: Hook) -> None:
+    def remove(self, hook: StepHook) -> None:
         """Forget everything: there is nothing left to finish or to undo."""
         hook("journal gone")
-        if os.path.exists(raw(self.path)):
-            os.unlink(raw(self.path))
-            _sync_folder(self.path)
+        if os.path.exists(to_bytes(self.path)):
+            os.unlink(to_bytes(self.path))
+            _sync_directory(self.path)
 
 
 def write(
-    files: Mapping[str, bytes], folder: str, hook: Hook = lambda _step: None, is_read: IsRead = nowhere
+    files: Mapping[str, bytes], directory: str, hook: StepHook = lambda _step: None, is_read: IsRead = nowhere
 ) -> list[str]:
     """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups, where
     *is_read* is False.
@@ -101,33 +101,33 @@ def write(
     Raises WriteError when it can't; then nothing has changed, unless a rename fails at the very end.  That, and whatever else is raised, like an end
     of the process, leaves a state that `recover` mends.
     """
-    recover(folder, hook)
-    journal = Journal.of(folder)
-    known = {entry.target: entry for entry in journal.entries}
-    entries = [_entry(path, data, folder, is_read) for path, data in files.items()]
+    recover(directory, hook)
+    journal = Journal.load(directory)
+    previous = {entry.target: entry for entry in journal.entries}
+    entries = [_entry(path, data, directory, is_read) for path, data in files.items()]
     before = (journal.state, journal.entries)
     try:
-        _prepare(journal, entries, list(files.values()), known, hook)
+        _prepare(journal, entries, list(files.values()), previous, hook)
     except OSError as problem:
-        _drop(entries)
+        _remove_leftovers(entries)
         journal.state, journal.entries = before
         with suppress(OSError):
             journal.save("done", _silent) if journal.entries else journal.remove(_silent)
-        raise WriteError(f"{_named(problem)}: {problem.strerror}") from None
+        raise WriteError(f"{_filename_of(problem)}: {problem.strerror}") from None
     try:
         _finish(journal, hook)
     except OSError as problem:
-        raise WriteError(f"{_named(problem)}: {problem.strerror}; stopped on the way: run the upgrade again, or --undo") from None
+        raise WriteError(f"{_filename_of(problem)}: {problem.strerror}; stopped on the way: run the upgrade again, or --undo") from None
     return [entry.backup for entry in entries]
 
 
-def recover(folder: str, hook: Hook = lambda _step: None) -> str:
+def recover(directory: str, hook: StepHook = lambda _step: None) -> str:
     """Bring an interrupted run to an end; what was interrupted, "" for nothing."""
-    journal = Journal.of(folder)
+    journal = Journal.load(directory)
     state = journal.state
     if state == "preparing":
         waiting = [entry for entry in journal.entries if entry.temporary]
-        _drop(waiting)
+        _remove_leftovers(waiting)
         journal.entries = [entry for entry in journal.entries if not entry.temporary or not entry.fresh]
         for entry in journal.entries:
             entry.temporary = ""
@@ -135,48 +135,48 @@ def recover(folder: str, hook: Hook = lambda _step: None) -> str:
     elif state == "renaming":
         _finish(journal, hook)
     elif state == "undoing":
-        undo(folder, hook)
+        undo(directory, hook)
     return "" if state == "done" else state
 
 
-def undo(folder: str, hook: Hook = lambda _step: None) -> tuple[list[str], list[str]]:
+def undo(directory: str, hook: StepHook = lambda _step: None) -> tuple[list[str], list[str]]:
     """Put every backup back, byte for byte; the files restored, and the names under which later changes of other hands were kept.
 
     Raises WriteError when there is nothing to undo or a backup is missing, and then changes nothing.
     """
-    journal = Journal.of(folder)
+    journal = Journal.load(directory)
     if journal.state in ("preparing", "renaming"):
-        recover(folder, hook)
-        journal = Journal.of(folder)
+        recover(directory, hook)
+        journal = Journal.load(directory)
     if not journal.entries:
-        raise WriteError(f"{folder}: no upgrade to undo")
-    missing = [entry.backup for entry in journal.entries if not os.path.lexists(raw(entry.backup))]
+        raise WriteError(f"{directory}: no upgrade to undo")
+    missing = [entry.backup for entry in journal.entries if not os.path.lexists(to_bytes(entry.backup))]
     if missing and journal.state != "undoing":
         raise WriteError(f"{missing[0]} is missing: nothing was undone")
     try:
         journal.save("undoing", hook)
-        kept = [aside for entry in journal.entries if (aside := _put_back(entry, hook))]
+        saved_aside = [aside for entry in journal.entries if (aside := _restore(entry, hook))]
         journal.remove(hook)
     except OSError as problem:
-        raise WriteError(f"{_named(problem)}: {problem.strerror}") from None
-    return [entry.target for entry in journal.entries], kept
+        raise WriteError(f"{_filename_of(problem)}: {problem.strerror}") from None
+    return [entry.target for entry in journal.entries], saved_aside
 
 
-def _put_back(entry: Entry, hook: Hook) -> str:
+def _restore(entry: JournalEntry, hook: StepHook) -> str:
     """Restore one file; the name under which what somebody else wrote in the meantime is kept, or ""."""
-    if not os.path.lexists(raw(entry.backup)):
+    if not os.path.lexists(to_bytes(entry.backup)):
         return ""
     aside = ""
-    if os.path.exists(raw(entry.target)) and _digest(_content(entry.target)) not in (entry.digest, _digest(_content(entry.backup))):
+    if os.path.exists(to_bytes(entry.target)) and _digest(_content(entry.target)) not in (entry.digest, _digest(_content(entry.backup))):
         aside = _beside_backup(entry, CHANGED)
         hook(f"keep {aside}")
-        shutil.copy2(raw(entry.target), raw(aside))
+        shutil.copy2(to_bytes(entry.target), to_bytes(aside))
     hook(f"restore {entry.target}")
-    if os.path.exists(raw(entry.target)) and os.path.samefile(raw(entry.target), raw(entry.backup)):
-        os.unlink(raw(entry.backup))
+    if os.path.exists(to_bytes(entry.target)) and os.path.samefile(to_bytes(entry.target), to_bytes(entry.backup)):
+        os.unlink(to_bytes(entry.backup))
     else:
-        os.replace(raw(entry.backup), raw(entry.target))
-    _sync_folder(entry.target)
+        os.replace(to_bytes(entry.backup), to_bytes(entry.target))
+    _sync_directory(entry.target)
     _tidy(entry.backup)
     return aside
 
@@ -186,64 +186,64 @@ def _tidy(backup: str) -> None:
     directory = os.path.dirname(backup)
     while DIRECTORY in directory.split("/"):
         try:
-            os.rmdir(raw(directory))
+            os.rmdir(to_bytes(directory))
         except OSError:
             return
         directory = os.path.dirname(directory)
 
 
 # steps -------------------------------------------------------------------------------------------
-def _entry(path: str, data: bytes, folder: str, is_read: IsRead) -> Entry:
-    target = text(os.path.realpath(raw(path)))
-    return Entry(
+def _entry(path: str, data: bytes, directory: str, is_read: IsRead) -> JournalEntry:
+    target = to_text(os.path.realpath(to_bytes(path)))
+    return JournalEntry(
         target,
-        backup_path(target, BACKUP, text(os.path.realpath(raw(journal_directory(folder)))), is_read),
+        backup_path(target, BACKUP, to_text(os.path.realpath(to_bytes(journal_directory(directory)))), is_read),
         _digest(data),
     )
 
 
-def _beside_backup(entry: Entry, suffix: str) -> str:
+def _beside_backup(entry: JournalEntry, suffix: str) -> str:
     """A name for a further file: beside the backup, unless that is another file system, from which no rename
     leads to the target.
     """
     wanted = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + suffix)
     try:
         same = (
-            os.stat(raw(os.path.dirname(wanted))).st_dev == os.stat(raw(os.path.dirname(entry.target))).st_dev
+            os.stat(to_bytes(os.path.dirname(wanted))).st_dev == os.stat(to_bytes(os.path.dirname(entry.target))).st_dev
         )
     except OSError:
         same = False
     return wanted if same else entry.target + suffix
 
 
-def _prepare(journal: Journal, entries: list[Entry], contents: list[bytes], known: dict[str, Entry], hook: Hook) -> None:
+def _prepare(journal: Journal, entries: list[JournalEntry], contents: list[bytes], previous: dict[str, JournalEntry], hook: StepHook) -> None:
     """Everything up to the renames; raises OSError."""
     for entry in entries:
         _check(entry.target)
-        entry.fresh = entry.target not in known
-        entry.backup = _free(entry.backup) if entry.fresh else known[entry.target].backup
-        os.makedirs(raw(os.path.dirname(entry.backup)), exist_ok=True)
+        entry.fresh = entry.target not in previous
+        entry.backup = _free_name(entry.backup) if entry.fresh else previous[entry.target].backup
+        os.makedirs(to_bytes(os.path.dirname(entry.backup)), exist_ok=True)
         entry.temporary = _beside_backup(entry, f".whimbrel-{os.getpid()}.new~")
-    journal.entries = [*(entry for target, entry in known.items() if target not in {e.target for e in entries}), *entries]
+    journal.entries = [*(entry for target, entry in previous.items() if target not in {e.target for e in entries}), *entries]
     journal.save("preparing", hook)
     for entry, data in zip(entries, contents, strict=True):
         hook(f"temporary {entry.target}")
-        _temporary(entry.target, data, entry.temporary)
+        _write_temporary(entry.target, data, entry.temporary)
         if entry.fresh:
             hook(f"backup {entry.target}")
             _back_up(entry)
     for entry in entries:
-        _sync_folder(entry.target)
+        _sync_directory(entry.target)
     journal.save("renaming", hook)
 
 
-def _finish(journal: Journal, hook: Hook) -> None:
+def _finish(journal: Journal, hook: StepHook) -> None:
     """Make the renames that are missing."""
     for entry in journal.entries:
-        if entry.temporary and os.path.lexists(raw(entry.temporary)):
+        if entry.temporary and os.path.lexists(to_bytes(entry.temporary)):
             hook(f"rename {entry.target}")
-            os.replace(raw(entry.temporary), raw(entry.target))
-            _sync_folder(entry.target)
+            os.replace(to_bytes(entry.temporary), to_bytes(entry.target))
+            _sync_directory(entry.target)
     for entry in journal.entries:
         entry.temporary = ""
     journal.save("done", hook)
@@ -252,64 +252,64 @@ def _finish(journal: Journal, hook: Hook) -> None:
 def _check(target: str) -> None:
     """Refuse early what would fail late: a file or folder that can't be written."""
     for path, mode in ((target, os.W_OK), (os.path.dirname(target) or ".", os.W_OK | os.X_OK)):
-        if not os.access(raw(path), mode):
-            raise PermissionError(13, "Permission denied" if os.path.exists(raw(path)) else "No such file or directory", path)
+        if not os.access(to_bytes(path), mode):
+            raise PermissionError(13, "Permission denied" if os.path.exists(to_bytes(path)) else "No such file or directory", path)
 
 
-def _free(name: str) -> str:
+def _free_name(name: str) -> str:
     """*name*, or with a number where somebody else's file has it."""
     numbers = (f"{name[:-1]}.{number}~" for number in count(1))
-    return next(one for one in chain((name,), numbers) if not os.path.lexists(raw(one)))
+    return next(one for one in chain((name,), numbers) if not os.path.lexists(to_bytes(one)))
 
 
-def _back_up(entry: Entry) -> None:
+def _back_up(entry: JournalEntry) -> None:
     """Give the old file a second name; where links are impossible, a copy."""
     try:
-        os.link(raw(entry.target), raw(entry.backup))
+        os.link(to_bytes(entry.target), to_bytes(entry.backup))
     except OSError:
-        copy = _temporary(entry.backup, _content(entry.target), None, like=entry.target)
-        os.replace(raw(copy), raw(entry.backup))
+        copy = _write_temporary(entry.backup, _content(entry.target), None, like=entry.target)
+        os.replace(to_bytes(copy), to_bytes(entry.backup))
 
 
-def _temporary(target: str, data: bytes, name: str | None, like: str | None = None) -> str:
+def _write_temporary(target: str, data: bytes, name: str | None, like: str | None = None) -> str:
     """A complete file beside *target*, with the mode and owner of *like*; its path."""
     if name is None:
-        handle, made = tempfile.mkstemp(dir=os.path.dirname(raw(target)) or b".", prefix=b".whimbrel-")
-        name = text(made)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(to_bytes(target)) or b".", prefix=b".whimbrel-")
+        name = to_text(temporary)
     else:
-        handle = os.open(raw(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        handle = os.open(to_bytes(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-            _like(file.fileno(), like or target)
+            _copy_owner_and_mode(file.fileno(), like or target)
             file.flush()
             os.fsync(file.fileno())
     except BaseException:
-        os.unlink(raw(name))
+        os.unlink(to_bytes(name))
         raise
     return name
 
 
-def _like(handle: int, path: str) -> None:
+def _copy_owner_and_mode(handle: int, path: str) -> None:
     """Mode and owner of *path*, where it is there."""
     try:
-        old = os.stat(raw(path))
+        status = os.stat(to_bytes(path))
     except FileNotFoundError:
         return
-    if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
-        os.fchown(handle, old.st_uid, old.st_gid)
-    os.fchmod(handle, old.st_mode & 0o7777)
+    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        os.fchown(handle, status.st_uid, status.st_gid)
+    os.fchmod(handle, status.st_mode & 0o7777)
 
 
-def _drop(entries: list[Entry]) -> None:
+def _remove_leftovers(entries: list[JournalEntry]) -> None:
     """Take away what a run that changed nothing has made."""
-    for path in _litter(entries):
-        if os.path.lexists(raw(path)):
-            os.unlink(raw(path))
+    for path in _leftovers(entries):
+        if os.path.lexists(to_bytes(path)):
+            os.unlink(to_bytes(path))
         _tidy(path)
 
 
-def _litter(entries: list[Entry]) -> Iterator[str]:
+def _leftovers(entries: list[JournalEntry]) -> Iterator[str]:
     for entry in entries:
         if entry.temporary:
             yield entry.temporary
@@ -318,7 +318,7 @@ def _litter(entries: list[Entry]) -> Iterator[str]:
 
 
 def _content(path: str) -> bytes:
-    with open(raw(path), "rb") as file:
+    with open(to_bytes(path), "rb") as file:
         return file.read()
 
 
@@ -326,17 +326,17 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _sync_folder(path: str) -> None:
-    handle = os.open(os.path.dirname(raw(path)) or b".", os.O_RDONLY | os.O_DIRECTORY)
+def _sync_directory(path: str) -> None:
+    handle = os.open(os.path.dirname(to_bytes(path)) or b".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _named(problem: OSError) -> str:
+def _filename_of(problem: OSError) -> str:
     name = problem.filename
-    return text(name) if isinstance(name, bytes) else str(name)
+    return to_text(name) if isinstance(name, bytes) else str(name)
 
 
 def _silent(_step: str) -> None:

@@ -9,8 +9,8 @@ import os
 from typing import Final
 
 from whimbrel.modules import berkeley, berkeley_writing, sdbm, sdbm_writing
-from whimbrel.octets import raw
-from whimbrel.utilities.replacing import replace
+from whimbrel.octets import to_bytes
+from whimbrel.utilities.replacing import atomic_write
 
 UNKNOWN: Final = "APR does not understand this error code"
 _DRIVERS: Final = {"DEFAULT": "DB", "DB": "DB", "SDBM": "SDBM"}
@@ -18,39 +18,39 @@ _USER_ERROR: Final = 120000
 _INVALID: Final = 22
 
 
-class Failure(Exception):
+class DbmError(Exception):
     """What APR says of a file that can't be opened or written: a number and its words; *noise* is what the library itself says before."""
 
-    def __init__(self, code: int, reason: str, noise: str = "") -> None:
+    def __init__(self, code: int, reason: str, library_message: str = "") -> None:
         super().__init__(reason)
-        self.code, self.reason, self.noise = code, reason, noise
+        self.code, self.reason, self.library_message = code, reason, library_message
 
 
-class Database:
+class DbmDatabase:
     """The pairs of a DBM file, in the file's order; *kind* is what -T or -f says.  Raises Failure."""
 
     def __init__(self, path: str, kind: str, create: bool = False, write: bool = True) -> None:
         driver = _DRIVERS.get(kind.upper())
         if driver is None:
-            raise Failure(20019, "DSO load failed")
-        self.sdbm = driver == "SDBM"
-        self._paths = [raw(path) + suffix for suffix in ((b".pag", b".dir") if self.sdbm else (b"",))]
+            raise DbmError(20019, "DSO load failed")
+        self.is_sdbm = driver == "SDBM"
+        self._paths = [to_bytes(path) + suffix for suffix in ((b".pag", b".dir") if self.is_sdbm else (b"",))]
         self.pairs: dict[bytes, bytes] = {}
         try:
             self._load(create, write)
         except OSError as problem:
             raise self._failure(problem.errno or 0) from None
         except berkeley.Damaged:
-            noise = f"BDB0004 fop_read_meta: {path}: unexpected file type or format\n"
-            raise Failure(_USER_ERROR + _INVALID, UNKNOWN, noise * 2) from None
+            library_message = f"BDB0004 fop_read_meta: {path}: unexpected file type or format\n"
+            raise DbmError(_USER_ERROR + _INVALID, UNKNOWN, library_message * 2) from None
 
     def _load(self, create: bool, write: bool) -> None:
         contents = []
         for path in reversed(self._paths):
             flags = os.O_RDWR if write else os.O_RDONLY
-            with open(os.open(path, flags | (os.O_CREAT if create else 0), 0o666 if self.sdbm else 0o777), "rb") as file:
+            with open(os.open(path, flags | (os.O_CREAT if create else 0), 0o666 if self.is_sdbm else 0o777), "rb") as file:
                 contents.append(file.read())
-        if self.sdbm:
+        if self.is_sdbm:
             self.pairs = dict(sdbm.pairs(contents[-1]))
         elif contents[0]:
             self.pairs = dict(berkeley.pairs(contents[0]))
@@ -59,24 +59,24 @@ class Database:
 
     def put(self, key: bytes, value: bytes) -> None:
         """Store a pair, behind the others where it replaces one.  Raises Failure for what SDBM can't hold."""
-        if self.sdbm and not (key and len(key) + len(value) <= sdbm_writing.LARGEST):
-            raise Failure(_INVALID, os.strerror(_INVALID))
+        if self.is_sdbm and not (key and len(key) + len(value) <= sdbm_writing.LARGEST):
+            raise DbmError(_INVALID, os.strerror(_INVALID))
         self.pairs.pop(key, None)
         self.pairs[key] = value
 
     def save(self) -> None:
         """Write the files.  Raises Failure."""
         try:
-            if self.sdbm:
+            if self.is_sdbm:
                 contents = list(sdbm_writing.files(self.pairs.items()))
             else:
                 contents = [berkeley_writing.data_of(self.pairs)]
             for path, content in zip(self._paths, contents, strict=True):
-                replace(path, content)
+                atomic_write(path, content)
         except sdbm_writing.Full:
-            raise Failure(_INVALID, os.strerror(_INVALID)) from None
+            raise DbmError(_INVALID, os.strerror(_INVALID)) from None
         except OSError as problem:
             raise self._failure(problem.errno or 0) from None
 
-    def _failure(self, errno: int) -> Failure:
-        return Failure(errno, os.strerror(errno)) if self.sdbm else Failure(_USER_ERROR + errno, UNKNOWN)
+    def _failure(self, errno: int) -> DbmError:
+        return DbmError(errno, os.strerror(errno)) if self.is_sdbm else DbmError(_USER_ERROR + errno, UNKNOWN)

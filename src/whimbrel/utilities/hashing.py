@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 
 ALPHABET: Final = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -21,29 +21,29 @@ IGNORED_WARNING: Final = "Warning: Ignoring -C/-r argument for this algorithm.\n
 BCRYPT_COSTS: Final = range(4, 18)
 BCRYPT_COST: Final = 5
 ROUNDS: Final = range(1000, 1_000_000_000)
-_CRYPT_USES: Final = 8
-_BCRYPT_USES: Final = 72
+_MAX_CRYPT_BYTES: Final = 8
+_MAX_BCRYPT_BYTES: Final = 72
 _STANDARD_ROUNDS: Final = 5000
 
 
-class Unable(Exception):
+class HashError(Exception):
     """The algorithm doesn't take this cost; the text is httpd's, without the program's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hashed:
+class HashResult:
     """What to store, and what to say on standard error about it."""
 
     stored: str
     warning: str = ""
 
 
-def hashed(password: str, algorithm: str, cost: int) -> Hashed:
+def hash_password(password: str, algorithm: str, cost: int) -> HashResult:
     """*password* by the algorithm of htpasswd's option letter (m s d p B 2 5); *cost* is 0 where none is given.  Raises Unable."""
     if cost and algorithm not in "B25":
-        cheap = hashed(password, algorithm, 0)
-        return Hashed(cheap.stored, IGNORED_WARNING + cheap.warning)
-    makers: dict[str, Callable[[str, int], Hashed]] = {
+        cheap = hash_password(password, algorithm, 0)
+        return HashResult(cheap.stored, IGNORED_WARNING + cheap.warning)
+    makers: dict[str, Callable[[str, int], HashResult]] = {
         "m": _apr1, "s": _sha1, "d": _crypt, "p": _plain, "B": _bcrypt, "2": _sha256, "5": _sha512,
     }
     return makers[algorithm](password, cost)
@@ -54,55 +54,55 @@ def salt(length: int) -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
-def _plain(password: str, cost: int) -> Hashed:
-    return Hashed(password)
+def _plain(password: str, cost: int) -> HashResult:
+    return HashResult(password)
 
 
-def _sha1(password: str, cost: int) -> Hashed:
-    return Hashed("{SHA}" + base64.b64encode(hashlib.sha1(raw(password)).digest()).decode("ascii"))
+def _sha1(password: str, cost: int) -> HashResult:
+    return HashResult("{SHA}" + base64.b64encode(hashlib.sha1(to_bytes(password)).digest()).decode("ascii"))
 
 
-def _apr1(password: str, cost: int) -> Hashed:
+def _apr1(password: str, cost: int) -> HashResult:
     from passlib.hash import apr_md5_crypt
 
-    return Hashed(str(apr_md5_crypt.using(salt=salt(8)).hash(raw(password))))
+    return HashResult(str(apr_md5_crypt.using(salt=salt(8)).hash(to_bytes(password))))
 
 
-def _crypt(password: str, cost: int) -> Hashed:
+def _crypt(password: str, cost: int) -> HashResult:
     from passlib.hash import des_crypt
 
-    stored = str(des_crypt.using(salt=salt(2)).hash(raw(password)[:_CRYPT_USES]))
-    return Hashed(stored, CUT_WARNING if len(password) > _CRYPT_USES else "")
+    stored = str(des_crypt.using(salt=salt(2)).hash(to_bytes(password)[:_MAX_CRYPT_BYTES]))
+    return HashResult(stored, CUT_WARNING if len(password) > _MAX_CRYPT_BYTES else "")
 
 
-def _bcrypt(password: str, cost: int) -> Hashed:
+def _bcrypt(password: str, cost: int) -> HashResult:
     import bcrypt
 
     cost = cost or BCRYPT_COST
     if cost not in BCRYPT_COSTS:
-        raise Unable("Unable to encode with bcrypt: Invalid argument")
-    made = bcrypt.hashpw(raw(password)[:_BCRYPT_USES], bcrypt.gensalt(cost, b"2b"))
-    return Hashed("$2y$" + text(made)[4:])
+        raise HashError("Unable to encode with bcrypt: Invalid argument")
+    digest = bcrypt.hashpw(to_bytes(password)[:_MAX_BCRYPT_BYTES], bcrypt.gensalt(cost, b"2b"))
+    return HashResult("$2y$" + to_text(digest)[4:])
 
 
-def _sha256(password: str, cost: int) -> Hashed:
+def _sha256(password: str, cost: int) -> HashResult:
     from passlib.hash import sha256_crypt
 
     return _sha2(sha256_crypt, "$5$", password, cost)
 
 
-def _sha512(password: str, cost: int) -> Hashed:
+def _sha512(password: str, cost: int) -> HashResult:
     from passlib.hash import sha512_crypt
 
     return _sha2(sha512_crypt, "$6$", password, cost)
 
 
-def _sha2(handler: object, prefix: str, password: str, cost: int) -> Hashed:
+def _sha2(handler: object, prefix: str, password: str, cost: int) -> HashResult:
     """crypt(3) answers `*0` to rounds that it does not take, and the tool stores that."""
     if cost and cost not in ROUNDS:
-        return Hashed("*0")
+        return HashResult("*0")
     using = handler.using(salt=salt(16), rounds=cost or _STANDARD_ROUNDS)  # type: ignore[attr-defined]
-    made = str(using.hash(raw(password))).removeprefix(prefix).rpartition("rounds=")[2]
-    if made.startswith(f"{cost or _STANDARD_ROUNDS}$"):
-        made = made.partition("$")[2]
-    return Hashed(prefix + (f"rounds={cost}$" if cost else "") + made)
+    digest = str(using.hash(to_bytes(password))).removeprefix(prefix).rpartition("rounds=")[2]
+    if digest.startswith(f"{cost or _STANDARD_ROUNDS}$"):
+        digest = digest.partition("$")[2]
+    return HashResult(prefix + (f"rounds={cost}$" if cost else "") + digest)

@@ -11,11 +11,11 @@ import signal
 import sys
 from collections.abc import Callable
 
-from whimbrel.octets import from_system, raw
+from whimbrel.octets import from_system, to_bytes
 from whimbrel.records import dataclass, field
 
 
-class Wrong(Exception):
+class UsageError(Exception):
     """A bad option; *message* is APR's, without the program's name."""
 
     def __init__(self, message: str) -> None:
@@ -32,12 +32,12 @@ class Exit(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class UtilityProgram:
     """A utility as it was called: *path* is the name it was called by, *words* what followed, *old* whether it is 2.2's."""
 
     path: str
     words: list[str] = field(default_factory=list)
-    old: bool = False
+    is_22: bool = False
 
     @property
     def name(self) -> str:
@@ -45,20 +45,20 @@ class Program:
         return self.path.rpartition("/")[2]
 
 
-def program(path: str, words: list[str]) -> Program:
+def program(path: str, words: list[str]) -> UtilityProgram:
     """The program for a command line; a leading `--dialect 2.2` chooses the utility of 2.2."""
-    old = False
+    is_22 = False
     while words and words[0].partition("=")[0] == "--dialect":
         value, at = (words[0].partition("=")[2], 1) if "=" in words[0] else (words[1] if len(words) > 1 else "", 2)
         if value not in ("2.2", "2.4", "guide"):
             raise Exit(2, f"{path}: --dialect takes 2.2, 2.4 or guide\n")
-        old, words = value == "2.2", words[at:]
-    return Program(path, words, old)
+        is_22, words = value == "2.2", words[at:]
+    return UtilityProgram(path, words, is_22)
 
 
-def parse(words: list[str], known: str) -> tuple[list[tuple[str, str]], list[str]]:
+def parse(words: list[str], option_string: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Options with their arguments ("" for none), and the operands; *known* is getopt's string.  Raises Wrong."""
-    found: list[tuple[str, str]] = []
+    options: list[tuple[str, str]] = []
     at = 0
     while at < len(words) and words[at][:1] == "-" and words[at] != "-":
         word, at = words[at], at + 1
@@ -67,33 +67,33 @@ def parse(words: list[str], known: str) -> tuple[list[tuple[str, str]], list[str
         place = 1
         while place < len(word):
             letter, place = word[place], place + 1
-            spot = -1 if letter == ":" else known.find(letter)
-            if spot < 0:
-                raise Wrong(f"illegal option -- {letter}")
-            if known[spot + 1:spot + 2] != ":":
-                found.append((letter, ""))
+            index = -1 if letter == ":" else option_string.find(letter)
+            if index < 0:
+                raise UsageError(f"illegal option -- {letter}")
+            if option_string[index + 1:index + 2] != ":":
+                options.append((letter, ""))
                 continue
             if place >= len(word):
                 if at >= len(words):
-                    raise Wrong(f"option requires an argument -- {letter}")
+                    raise UsageError(f"option requires an argument -- {letter}")
                 word, place, at = words[at], 0, at + 1
-            found.append((letter, word[place:]))
+            options.append((letter, word[place:]))
             break
-    return found, words[at:]
+    return options, words[at:]
 
 
-def say(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Write to standard error at once."""
     sys.stderr.flush()
     try:
-        os.write(2, raw(text))
+        os.write(2, to_bytes(text))
     except OSError:
         pass
 
 
-def out(text: str) -> None:
+def write_stdout(text: str) -> None:
     """Write to standard output at once; a closed reader is no reason for a trace."""
-    data = raw(text)
+    data = to_bytes(text)
     try:
         while data:
             data = data[os.write(1, data):]
@@ -101,13 +101,13 @@ def out(text: str) -> None:
         pass
 
 
-def start(run: Callable[[Program], int], name: str) -> None:
+def start(run: Callable[[UtilityProgram], int], name: str) -> None:
     """The console script `whimbrel-NAME`: run the utility, which speaks under httpd's name for it, and exit as it says."""
     path = from_system(sys.argv[0]) if name == "rotatelogs" else name  # rotatelogs shows how it is written into a configuration
-    sys.exit(status(run, path, [from_system(word) for word in sys.argv[1:]]))
+    sys.exit(exit_status(run, path, [from_system(word) for word in sys.argv[1:]]))
 
 
-def status(run: Callable[[Program], int], path: str, words: list[str]) -> int:
+def exit_status(run: Callable[[UtilityProgram], int], path: str, words: list[str]) -> int:
     """What *run* makes of a command line: its exit status."""
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
@@ -115,5 +115,5 @@ def status(run: Callable[[Program], int], path: str, words: list[str]) -> int:
         return run(program(path, words))
     except Exit as end:
         if end.message:
-            say(end.message)
+            write_stderr(end.message)
         return end.status

@@ -11,7 +11,7 @@ import stat
 import tempfile
 
 
-def replace(path: bytes, data: bytes, mode: int = 0o666) -> None:
+def atomic_write(path: bytes, data: bytes, mode: int = 0o666) -> None:
     """Make *data* the content of the file; *mode*, less the umask, is for a file that isn't there.  Raises OSError."""
     target = os.path.realpath(path)
     try:
@@ -19,11 +19,11 @@ def replace(path: bytes, data: bytes, mode: int = 0o666) -> None:
     except FileNotFoundError:
         before = None
     if before is not None and not stat.S_ISREG(before.st_mode):
-        return _in_place(target, data, mode)
+        return _write_in_place(target, data, mode)
     try:
         handle, temporary = tempfile.mkstemp(prefix=b".", suffix=b".tmp", dir=os.path.dirname(target) or b".")
     except PermissionError:
-        return _in_place(target, data, mode)
+        return _write_in_place(target, data, mode)
     try:
         _fill(handle, data, before, mode)
         os.rename(temporary, target)
@@ -51,7 +51,7 @@ def _umask() -> int:
     return mask
 
 
-def _in_place(path: bytes, data: bytes, mode: int) -> None:
+def _write_in_place(path: bytes, data: bytes, mode: int) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with open(handle, "wb") as file:
         file.write(data)

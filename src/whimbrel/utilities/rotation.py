@@ -12,9 +12,9 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.utilities.options import Exit, say
+from whimbrel.utilities.options import Exit, write_stderr
 
 _NEW: Final = "Open a new file"
 _TIME: Final = "Time interval expired"
@@ -22,7 +22,7 @@ _SIZE: Final = "Maximum size reached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RotationSchedule:
     """What the command line says; *seconds* and *size* (bytes) are 0 where they don't count, *offset* is in seconds."""
 
     name: str
@@ -46,8 +46,8 @@ class Plan:
 class Rotation:
     """The open file and what is known of it."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, schedule: RotationSchedule) -> None:
+        self.schedule = schedule
         self.handle = -1
         self.path = ""
         self.end = 0
@@ -57,13 +57,13 @@ class Rotation:
     def now(self) -> int:
         """Seconds since the epoch, moved by the offset that rotation goes by."""
         now = int(time.time())
-        return now + (time.localtime(now).tm_gmtoff if self.plan.local else self.plan.offset)
+        return now + (time.localtime(now).tm_gmtoff if self.schedule.local else self.schedule.offset)
 
-    def left(self) -> int:
+    def seconds_left(self) -> int:
         """Seconds until the next file is due."""
-        return self.end - self.now() if self.end else self.plan.seconds
+        return self.end - self.now() if self.end else self.schedule.seconds
 
-    def take(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
         """Write *data*, to the next file where that is due.  Raises Exit."""
         if self.handle < 0:
             self._rotate(_NEW)
@@ -77,66 +77,66 @@ class Rotation:
             self._reset("error writing to log", problem)
 
     def _rotate(self, reason: str) -> None:
-        self._tell(f"File rotation needed, reason: {reason}\n")
+        self._log_verbose(f"File rotation needed, reason: {reason}\n")
         self.open()
 
     def _reason(self) -> str:
-        plan = self.plan
-        if plan.size > 0 and os.fstat(self.handle).st_size > plan.size:
+        schedule = self.schedule
+        if schedule.size > 0 and os.fstat(self.handle).st_size > schedule.size:
             return _SIZE
-        return _TIME if plan.seconds and self.now() >= self.end else ""
+        return _TIME if schedule.seconds and self.now() >= self.end else ""
 
     def open(self) -> None:
         """Open the next file and close the one before.  Raises Exit."""
-        plan, now = self.plan, self.now()
-        begin = now // plan.seconds * plan.seconds if plan.seconds else now
-        self.end = begin + plan.seconds if plan.seconds else 0
+        schedule, now = self.schedule, self.now()
+        begin = now // schedule.seconds * schedule.seconds if schedule.seconds else now
+        self.end = begin + schedule.seconds if schedule.seconds else 0
         path = self._next_name(begin)
-        if plan.parents:
+        if schedule.parents:
             self._make_parents(path)
-        self._tell(f"Opening file {path}\n")
-        again = self.handle >= 0 and (plan.files > 0 or plan.truncate_next)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if plan.truncate or again else 0)
+        self._log_verbose(f"Opening file {path}\n")
+        is_reopening = self.handle >= 0 and (schedule.files > 0 or schedule.truncate_next)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if schedule.truncate or is_reopening else 0)
         try:
-            handle = os.open(raw(path), flags, 0o666)
+            handle = os.open(to_bytes(path), flags, 0o666)
         except OSError as problem:
-            self._failed(path, problem)
+            self._on_open_error(path, problem)
             return
         before = (self.handle, self.path)
         self.handle, self.path = handle, path
         self._after_opening(*before)
 
     def _after_opening(self, before: int, before_path: str) -> None:
-        if self.plan.link is not None:
+        if self.schedule.link is not None:
             self._link()
-        if self.plan.program:
+        if self.schedule.program:
             self._call(before_path)
         if before >= 0:
-            self._tell(f"Closing file {before_path}\n")
+            self._log_verbose(f"Closing file {before_path}\n")
             os.close(before)
         self.messages = 0
 
     def _next_name(self, begin: int) -> str:
-        plan = self.plan
-        if plan.pattern:
-            return text(os.fsencode(time.strftime(os.fsdecode(raw(plan.name)), time.gmtime(begin))))
-        if plan.files:
-            self.number = (self.number + 1) % plan.files
-            return f"{plan.name}.{self.number}" if self.number else plan.name
-        return plan.name if plan.truncate else f"{plan.name}.{begin:010}"
+        schedule = self.schedule
+        if schedule.pattern:
+            return to_text(os.fsencode(time.strftime(os.fsdecode(to_bytes(schedule.name)), time.gmtime(begin))))
+        if schedule.files:
+            self.number = (self.number + 1) % schedule.files
+            return f"{schedule.name}.{self.number}" if self.number else schedule.name
+        return schedule.name if schedule.truncate else f"{schedule.name}.{begin:010}"
 
     def _make_parents(self, path: str) -> None:
-        folder = path.rpartition("/")[0]
-        if folder and not os.path.isdir(raw(folder)):
-            self._tell(f"Creating directory tree {folder}\n")
+        directory = path.rpartition("/")[0]
+        if directory and not os.path.isdir(to_bytes(directory)):
+            self._log_verbose(f"Creating directory tree {directory}\n")
             try:
-                os.makedirs(raw(folder), exist_ok=True)
+                os.makedirs(to_bytes(directory), exist_ok=True)
             except OSError as problem:
-                raise Exit(2, f"Could not create directory '{folder}' ({_why(problem)})\n") from None
+                raise Exit(2, f"Could not create directory '{directory}' ({_error_text(problem)})\n") from None
 
-    def _failed(self, path: str, problem: OSError) -> None:
+    def _on_open_error(self, path: str, problem: OSError) -> None:
         if self.handle < 0:
-            raise Exit(2, f"Could not open log file '{path}' ({_why(problem)})\n")
+            raise Exit(2, f"Could not open log file '{path}' ({_error_text(problem)})\n")
         self._reset("error opening new log file", problem)
 
     def _reset(self, what: str, problem: OSError) -> None:
@@ -145,34 +145,34 @@ class Rotation:
             os.ftruncate(self.handle, 0)
         except OSError:
             raise Exit(2, f"Error truncating the file {self.path}\n") from None
-        line = f"Resetting log file due to {what}, {self.messages:10} messages lost: {_why(problem)[:25]:<25}\n"
+        line = f"Resetting log file due to {what}, {self.messages:10} messages lost: {_error_text(problem)[:25]:<25}\n"
         self.messages = 0
         try:
-            _write(self.handle, raw(line))
+            _write(self.handle, to_bytes(line))
         except OSError:
             raise Exit(2, f"Error writing to the file {self.path}\n") from None
 
     def _link(self) -> None:
-        link = self.plan.link or ""
-        self._tell(f"Linking {self.path} to {link}\n")
+        link = self.schedule.link or ""
+        self._log_verbose(f"Linking {self.path} to {link}\n")
         try:
             with suppress(OSError):
-                os.unlink(raw(link))
-            os.link(raw(self.path), raw(link))
+                os.unlink(to_bytes(link))
+            os.link(to_bytes(self.path), to_bytes(link))
         except OSError as problem:
-            raise Exit(2, f"Error linking file {self.path} to {link} ({_why(problem)})\n") from None
+            raise Exit(2, f"Error linking file {self.path} to {link} ({_error_text(problem)})\n") from None
 
     def _call(self, before: str) -> None:
-        program = self.plan.program  # looked for in the working folder, not on the PATH
-        self._tell(f"Calling post-rotate program: {program}\n")
+        program = self.schedule.program  # looked for in the working folder, not on the PATH
+        self._log_verbose(f"Calling post-rotate program: {program}\n")
         try:
-            subprocess.Popen([raw(word) for word in (program, self.path, before) if word], executable=raw(os.path.join(".", program)))
+            subprocess.Popen([to_bytes(word) for word in (program, self.path, before) if word], executable=to_bytes(os.path.join(".", program)))
         except OSError as problem:
-            say(f"Could not spawn post-rotate process '{program}': {_why(problem)}\n")
+            write_stderr(f"Could not spawn post-rotate process '{program}': {_error_text(problem)}\n")
 
-    def _tell(self, line: str) -> None:
-        if self.plan.verbose:
-            say(line)
+    def _log_verbose(self, line: str) -> None:
+        if self.schedule.verbose:
+            write_stderr(line)
 
 
 def _write(handle: int, data: bytes) -> None:
@@ -180,5 +180,5 @@ def _write(handle: int, data: bytes) -> None:
         data = data[os.write(handle, data):]
 
 
-def _why(problem: OSError) -> str:
+def _error_text(problem: OSError) -> str:
     return os.strerror(problem.errno or 0)

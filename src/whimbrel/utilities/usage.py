@@ -32,7 +32,7 @@ On other systems than Windows and NetWare the '-p' flag will probably not work.
 The SHA-1 algorithm does not use a salt and is less secure than the MD5 algorithm.
 """
 
-HTPASSWD_OLD: Final = """\
+HTPASSWD_22: Final = """\
 Usage:
 \thtpasswd [-cmdpsD] passwordfile username
 \thtpasswd -b[cmdpsD] passwordfile username password
@@ -82,7 +82,7 @@ Options:
 The SHA algorithm does not use a salt and is less secure than the MD5 algorithm.
 """
 
-HTDBM_OLD: Final = """\
+HTDBM_22: Final = """\
 htdbm -- program for manipulating DBM password databases.
 
 Usage: htdbm    [-cmdpstvx] [-TDBTYPE] database username
@@ -143,7 +143,7 @@ Options:
   -c   Perform double lookups when resolving IP addresses.
 """
 
-LOGRESOLVE_OLD: Final = """\
+LOGRESOLVE_22: Final = """\
 Usage: logresolve [-s statfile] [-c] < input > output
 """
 
@@ -187,7 +187,7 @@ where <curfile> is the filename of the newly opened logfile, and
 
 """
 
-ROTATELOGS_OLD: Final = """\
+ROTATELOGS_22: Final = """\
 Usage: @PATH@ [-l] [-f] <logfile> {<rotation time in seconds>|<rotation size in megabytes>} [offset minutes from UTC]
 
 Add this:

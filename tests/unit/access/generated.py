@@ -8,9 +8,9 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from whimbrel.access.clients import Client as Who
-from whimbrel.access.decide import World
-from whimbrel.access.layers import Layer, lines_of_tree
+from whimbrel.access.clients import ExampleClient as Who
+from whimbrel.access.decide import AccessEnvironment
+from whimbrel.access.layers import AccessLayer, lines_of_tree
 from whimbrel.config.load import load
 from whimbrel.config.model import SectionKind
 from whimbrel.config.options import LoadOptions
@@ -20,8 +20,8 @@ from whimbrel.octets import from_system
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
 from whimbrel.syntax.tree import parse
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 AREA = "AuthType Basic\nAuthName zone\nAuthUserFile conf/users\nAuthGroupFile conf/groups"
 AREAS = (AREA, AREA, AREA, "AuthType Basic\nAuthName other\nAuthUserFile conf/users", "AuthType Basic", "AuthName only",
@@ -58,15 +58,15 @@ class Chain:
     texts: tuple[str, ...]
     modules: tuple[str, ...]
 
-    def layers(self) -> list[Layer]:
+    def layers(self) -> list[AccessLayer]:
         """The chain as `decide` wants it."""
-        return [Layer(lines_of_tree(parse(text.encode()).children, "x"), kind, kind is SectionKind.HTACCESS)
+        return [AccessLayer(lines_of_tree(parse(text.encode()).children, "x"), kind, kind is SectionKind.HTACCESS)
                 for kind, text in zip(KINDS, self.texts, strict=True) if text]
 
-    def world(self, root: Path) -> World:
+    def world(self, root: Path) -> AccessEnvironment:
         """Modules, root and aliases of the chain's site."""
         aliases = lines_of_tree(parse(ALIASES.encode()).children, "aliases") if self.version == "2.4" else ()
-        return World(self.modules, str(root), lambda path: Path(path).exists(), aliases, ("FROB",))
+        return AccessEnvironment(self.modules, str(root), lambda path: Path(path).exists(), aliases, ("FROB",))
 
 
 def chain(chance: random.Random, version: str, only: bool = True) -> Chain:
@@ -121,7 +121,7 @@ def _sha(word: str) -> str:
     return base64.b64encode(hashlib.sha1(word.encode()).digest()).decode()
 
 
-def engine(site: Chain, root: Path, runtime: StandIn) -> Engine:
+def engine(site: Chain, root: Path, runtime: FakeRuntime) -> Engine:
     """An engine for *site*; raises ConfigError or StartError where httpd wouldn't start."""
     sections = [f"<{opening}>\n{text}\n" + ("AllowOverride All\n" if opening.endswith('dir"') else "") + f"</{opening.split()[0]}>\n"
                 for opening, text in zip(OPENINGS, site.texts, strict=True) if opening]
@@ -138,13 +138,13 @@ def engine(site: Chain, root: Path, runtime: StandIn) -> Engine:
 def ask(asked: Engine, who: Who, password: str = "") -> int:
     """The status of one request for /dir/f.txt by *who*; *password* is sent where there are credentials."""
     runtime = asked.runtime
-    assert isinstance(runtime, StandIn)
+    assert isinstance(runtime, FakeRuntime)
     runtime.names = {who.address: who.host} if who.host else {}
     runtime.hosts = {who.host: [who.address]} if who.host else {}
     fields = "X-Flag: 1\r\n" if "flag" in who.environment else ""
     if who.credentials is not None:
         fields += "Authorization: Basic " + base64.b64encode(f"{who.credentials.user}:{password}".encode()).decode() + "\r\n"
-    local = who.address if who.own else "198.51.100.200"
-    client = Client(asked, Connection(who.address, 50000, local, 80))
+    local = who.address if who.is_server_address else "198.51.100.200"
+    client = TestClient(asked, Connection(who.address, 50000, local, 80))
     head = f"{who.method} /dir/f.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{fields}\r\n"
     return int(client.send(head.encode()).split(b" ", 2)[1])

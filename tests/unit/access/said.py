@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from whimbrel.access.atoms import AddressSet, Atom, EnvironmentSet, HostIn, KnownUser, Member, MethodIs, RightPassword, Sends, UserIn
-from whimbrel.access.decide import World, decide
-from whimbrel.access.decision import Decision, Space
-from whimbrel.access.layers import Layer, lines_of_tree
+from whimbrel.access.atoms import AddressSet, Atom, EnvironmentSet, HostIn, KnownUser, GroupMember, MethodIs, PasswordValid, HasCredentials, UserIn
+from whimbrel.access.decide import AccessEnvironment, decide
+from whimbrel.access.decision import AccessDecision, Space
+from whimbrel.access.layers import AccessLayer, lines_of_tree
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import DIALECTS
 from whimbrel.syntax.tree import parse
@@ -15,24 +15,24 @@ MODULES = {"2.2": COMMON, "2.4": ("authz_core", "authn_core", "access_compat", *
 AREA = "AuthType Basic\nAuthName zone\nAuthUserFile users\nAuthGroupFile groups\n"
 
 
-def layer(text: str, kind: SectionKind = SectionKind.DIRECTORY, htaccess: bool = False) -> Layer:
+def layer(text: str, kind: SectionKind = SectionKind.DIRECTORY, htaccess: bool = False) -> AccessLayer:
     """A section of these lines."""
-    return Layer(lines_of_tree(parse(text.encode()).children, "x"), kind, htaccess)
+    return AccessLayer(lines_of_tree(parse(text.encode()).children, "x"), kind, htaccess)
 
 
-def world(version: str, modules: tuple[str, ...] | None = None, missing: tuple[str, ...] = (), aliases: str = "") -> World:
+def world(version: str, modules: tuple[str, ...] | None = None, missing: tuple[str, ...] = (), aliases: str = "") -> AccessEnvironment:
     """The usual modules, or others; files in *missing* can't be read."""
     made = lines_of_tree(parse(aliases.encode()).children, "x")
-    return World(modules or MODULES[version], "/srv", lambda path: path not in missing, made)
+    return AccessEnvironment(modules or MODULES[version], "/srv", lambda path: path not in missing, made)
 
 
-def said(version: str, *texts: str | Layer, space: Space | None = None, world_: World | None = None) -> Decision:
+def said(version: str, *texts: str | AccessLayer, space: Space | None = None, world_: AccessEnvironment | None = None) -> AccessDecision:
     """What sections of these lines decide, outermost first."""
     layers = [layer(text) if isinstance(text, str) else text for text in texts]
     return decide(layers, DIALECTS[version], world_ or world(version), space or Space())
 
 
-def answer(decision: Decision, address: str = "192.0.2.1", method: str = "GET", user: str = "", right: bool = True, groups: tuple[str, ...] = (),
+def answer(decision: AccessDecision, address: str = "192.0.2.1", method: str = "GET", user: str = "", right: bool = True, groups: tuple[str, ...] = (),
            environment: tuple[str, ...] = (), host: str | None = None, known: bool = True) -> int:
     """The status for one client; *user* "": without a password."""
     def holds(atom: Atom) -> bool:
@@ -43,15 +43,15 @@ def answer(decision: Decision, address: str = "192.0.2.1", method: str = "GET", 
                 return atom.holds(host)
             case MethodIs():
                 return atom.name == method
-            case Sends():
+            case HasCredentials():
                 return bool(user)
             case KnownUser():
                 return bool(user) and known
-            case RightPassword():
+            case PasswordValid():
                 return bool(user) and known and right
             case UserIn():
                 return user in atom.names
-            case Member():
+            case GroupMember():
                 return atom.group in groups
             case EnvironmentSet():
                 return atom.name in environment

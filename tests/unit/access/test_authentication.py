@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.access.said import AREA, MODULES, answer, said, world
 
-from whimbrel.access.atoms import KnownUser, RightPassword, Sends
+from whimbrel.access.atoms import KnownUser, PasswordValid, HasCredentials
 from whimbrel.access.decision import Space, Undecided
 
 VERSIONS = ("2.2", "2.4")
@@ -17,7 +17,7 @@ def test_passwords(version: str) -> None:
     decision = said(version, AREA + "Require valid-user")
     assert [answer(decision), answer(decision, user="a"), answer(decision, user="a", right=False), answer(decision, user="a", known=False)] == \
         [401, 200, 401, 401]
-    assert set(decision.atoms()) == {Sends("basic"), RightPassword("basic", "file /srv/users"), KnownUser("basic", "file /srv/users")}
+    assert set(decision.atoms()) == {HasCredentials("basic"), PasswordValid("basic", "file /srv/users"), KnownUser("basic", "file /srv/users")}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -38,14 +38,14 @@ def test_digest_users_belong_to_a_realm() -> None:
     text = "AuthType Digest\nAuthName {}\nAuthUserFile digests\nAuthDigestProvider file\nRequire valid-user"
     space = Space()
     old, new = said("2.2", text.format("a"), space=space), said("2.4", text.format("a"), space=space)
-    assert old.same(new) and not old.same(said("2.4", text.format("b"), space=space))
+    assert old.is_equivalent(new) and not old.is_equivalent(said("2.4", text.format("b"), space=space))
     assert answer(new) == 401 and answer(new, user="a") == 200
 
 
 def test_types_of_unknown_modules() -> None:
     space, text = Space(), "AuthType Kitten\nAuthName a\nRequire valid-user"
     both = [said(version, text, space=space, world_=world(version, ("auth_kitten", *MODULES[version]))) for version in VERSIONS]
-    assert both[0].same(both[1]) and answer(both[0]) == 401 and answer(both[0], user="a") == 200
+    assert both[0].is_equivalent(both[1]) and answer(both[0]) == 401 and answer(both[0], user="a") == 200
 
 
 def test_a_type_that_depends_on_the_request() -> None:

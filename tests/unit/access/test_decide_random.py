@@ -9,24 +9,24 @@ import pytest
 from tests.unit.access.generated import PASSWORDS, Chain, ask, chain, engine, prepare, users
 from tests.unit.access.witness import Report, watching
 
-from whimbrel.access.clients import Client, Credentials
+from whimbrel.access.clients import ExampleClient, ClientCredentials
 from whimbrel.access.decide import decide
-from whimbrel.access.decision import Counterexample, Space, Verdict
+from whimbrel.access.decision import Counterexample, Space, AccessVerdict
 from whimbrel.dialect import DIALECTS
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.testing.standin import StandIn
+from whimbrel.testing.standin import FakeRuntime
 
 ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.1.5", "10.1.2.3", "10.2.0.1", "::1", "192.0.2.9")
 METHODS = ("GET", "GET", "HEAD", "POST", "PUT", "OPTIONS", "FROB", "NONE")
 
 
-def client(chance: random.Random) -> tuple[Client, str]:
+def client(chance: random.Random) -> tuple[ExampleClient, str]:
     """A random client and the password that it sends."""
     user = chance.choice(("", "alice", "bob", "carol", "eve"))
     password = PASSWORDS.get(user, "x") if chance.random() < 0.75 else "wrong"
-    given = Credentials(user, password == PASSWORDS.get(user)) if user else None
+    given = ClientCredentials(user, password == PASSWORDS.get(user)) if user else None
     host = chance.choice((None, "localhost", "www.example.org", "example.org"))
-    return Client(chance.choice(ADDRESSES), chance.choice(METHODS), host, given, chance.choice(((), ("flag",))), chance.random() < 0.2), password
+    return ExampleClient(chance.choice(ADDRESSES), chance.choice(METHODS), host, given, chance.choice(((), ("flag",))), chance.random() < 0.2), password
 
 
 @pytest.mark.parametrize("version", ("2.2", "2.4"))
@@ -39,7 +39,7 @@ def test_engine_and_decision_agree(version: str, seed: int, tmp_path: Path, monk
         for _ in range(40):
             site = chain(chance, version)
             try:
-                asked = engine(site, tmp_path, StandIn())
+                asked = engine(site, tmp_path, FakeRuntime())
             except (ConfigError, StartError):
                 refused += 1
                 with pytest.raises(ConfigError):
@@ -49,7 +49,7 @@ def test_engine_and_decision_agree(version: str, seed: int, tmp_path: Path, monk
             before = report.compared
             if ask(asked, *client(chance)) == 500 and report.compared == before:  # the .htaccess file is wrong
                 space = Space()
-                assert decide(site.layers(), DIALECTS[version], site.world(tmp_path), space).when[Verdict.ERROR] == space.true
+                assert decide(site.layers(), DIALECTS[version], site.world(tmp_path), space).when[AccessVerdict.ERROR] == space.true
                 broken += 1
                 continue
             for _ in range(11):
@@ -74,7 +74,7 @@ def test_clients_of_counterexamples(seed: int, tmp_path: Path) -> None:
         except ConfigError:
             continue
         difference = decisions[0].difference(decisions[1])
-        if difference is None or difference.client.also:
+        if difference is None or difference.client.opaque_answers:
             continue
         answers = asked(old, difference, tmp_path), asked(new, difference, tmp_path)
         assert answers == (difference.before, difference.after), f"{difference} {old.texts} {new.texts}"
@@ -85,7 +85,7 @@ def test_clients_of_counterexamples(seed: int, tmp_path: Path) -> None:
 def asked(site: Chain, difference: Counterexample, root: Path) -> int:
     """The status that the engine gives the client of *difference*, for whom the password and group files are made."""
     given = difference.client.credentials
-    names = dict.fromkeys([given.user], "right") if given is not None and given.known else {}
+    names = dict.fromkeys([given.user], "right") if given is not None and given.is_known_user else {}
     users(root, names, {group: [given.user] for group in given.groups} if given is not None else {})
-    status = ask(engine(site, root, StandIn()), difference.client, "right" if given is not None and given.right else "wrong")
+    status = ask(engine(site, root, FakeRuntime()), difference.client, "right" if given is not None and given.is_password_valid else "wrong")
     return status if status in (401, 403, 500) else 200

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tests.unit.access.said import AREA, said
 
 from whimbrel.access.atoms import EnvironmentSet
-from whimbrel.access.decision import Decision, Space, Verdict
+from whimbrel.access.decision import AccessDecision, Space, AccessVerdict
 
 
 def test_the_counterexample_says_who_and_what() -> None:
     space = Space()
     old = said("2.2", "Order deny,allow\nDeny from all\nAllow from 127.0.0.1", space=space)
-    assert old.same(said("2.4", "Require ip 127.0.0.1", space=space))
+    assert old.is_equivalent(said("2.4", "Require ip 127.0.0.1", space=space))
     found = old.difference(said("2.4", "Require ip 127", space=space))
     assert str(found) == "GET from 127.0.0.2 without a password: 2.2 answers 403, 2.4 answers 200"
 
@@ -19,10 +19,10 @@ def test_the_counterexample_says_who_and_what() -> None:
 def test_those_let_in_come_first() -> None:
     space = Space()
     flag = space.variable(EnvironmentSet("a"))
-    before = Decision(space, {Verdict.GRANTED: flag, Verdict.FORBIDDEN: ~flag})
-    after = Decision(space, {Verdict.GRANTED: ~flag, Verdict.CHALLENGE: flag})
+    before = AccessDecision(space, {AccessVerdict.GRANTED: flag, AccessVerdict.FORBIDDEN: ~flag})
+    after = AccessDecision(space, {AccessVerdict.GRANTED: ~flag, AccessVerdict.CHALLENGE: flag})
     found = [(one.before, one.after) for one in before.differences(after)]
-    assert found == [(Verdict.FORBIDDEN, Verdict.GRANTED), (Verdict.GRANTED, Verdict.CHALLENGE)]
+    assert found == [(AccessVerdict.FORBIDDEN, AccessVerdict.GRANTED), (AccessVerdict.GRANTED, AccessVerdict.CHALLENGE)]
     assert list(before.differences(before)) == []
 
 
@@ -36,6 +36,6 @@ def test_total_and_disjoint() -> None:
 
 def test_verdict_asks_only_what_matters() -> None:
     space = Space()
-    decision = Decision(space, {Verdict.GRANTED: space.variable(EnvironmentSet("a")), Verdict.FORBIDDEN: ~space.variable(EnvironmentSet("a"))})
+    decision = AccessDecision(space, {AccessVerdict.GRANTED: space.variable(EnvironmentSet("a")), AccessVerdict.FORBIDDEN: ~space.variable(EnvironmentSet("a"))})
     assert decision.atoms() == [EnvironmentSet("a")]
-    assert decision.verdict(lambda atom: True) is Verdict.GRANTED and decision.verdict(lambda atom: False) is Verdict.FORBIDDEN
+    assert decision.verdict(lambda atom: True) is AccessVerdict.GRANTED and decision.verdict(lambda atom: False) is AccessVerdict.FORBIDDEN

@@ -17,20 +17,20 @@ from whimbrel.access.atoms import (
     EnvironmentSet,
     HostIn,
     KnownUser,
-    Member,
+    GroupMember,
     MethodIs,
     Opaque,
-    OwnAddress,
-    RightPassword,
-    Sends,
+    IsServerAddress,
+    PasswordValid,
+    HasCredentials,
     UserIn,
 )
-from whimbrel.access.decide import World, decide
-from whimbrel.access.decision import Decision, Space, Verdict
-from whimbrel.access.layers import ALIASES, Layer, Line, lines_of_nodes
+from whimbrel.access.decide import AccessEnvironment, decide
+from whimbrel.access.decision import AccessDecision, Space, AccessVerdict
+from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine, lines_of_nodes
 from whimbrel.config import htaccess, model
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.execute import CommandState
+from whimbrel.config.execute import CommandContext
 from whimbrel.config.reader import Reader, Source
 from whimbrel.directives.node import Node
 from whimbrel.expr.compile import compile_condition, compile_string
@@ -42,18 +42,18 @@ from whimbrel.modules.dbm_files import DbmFile
 from whimbrel.modules.mod_auth_basic import decode_base64
 from whimbrel.modules.mod_auth_digest.decide import INFO
 from whimbrel.modules.mod_auth_digest.header import read_credentials
-from whimbrel.modules.mod_authn_core import AuthnCoreServer
+from whimbrel.modules.mod_authn_core import AuthnCoreServerConfig
 from whimbrel.modules.mod_authz_core.providers import require_words
 from whimbrel.modules.mod_authz_dbm import groups_of
 from whimbrel.modules.mod_authz_owner import file_group, make_file_owner
 from whimbrel.modules.networks import numeric_address
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.request import plan as plans
 from whimbrel.request import process
-from whimbrel.request.expressions import RequestView, holds
+from whimbrel.request.expressions import RequestView, evaluate
 from whimbrel.request.record import Request
 
-ANSWERS = {0: Verdict.GRANTED, 401: Verdict.CHALLENGE, 403: Verdict.FORBIDDEN, 500: Verdict.ERROR}
+ANSWERS = {0: AccessVerdict.GRANTED, 401: AccessVerdict.CHALLENGE, 403: AccessVerdict.FORBIDDEN, 500: AccessVerdict.ERROR}
 
 
 @dataclass
@@ -63,17 +63,17 @@ class Report:
     compared: int = 0
     different: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    seen: Callable[[Request, int, Decision, Verdict], None] = lambda _r, _answer, _decision, _verdict: None
+    seen: Callable[[Request, int, AccessDecision, AccessVerdict], None] = lambda _r, _answer, _decision, _verdict: None
 
 
 @contextmanager
 def watching(monkeypatch: pytest.MonkeyPatch, report: Report) -> Iterator[Report]:
     """While it lasts every access check of any engine is compared with the decision about its chain."""
     parts: dict[model.Layer, tuple[model.Layer, ...]] = {}
-    joined, check = plans.World.joined, process.check_access
+    joined, check = plans.PlanCache.merge_layers, process.check_access
     sites: dict[int, Site] = {}
 
-    def joining(self: plans.World, base: model.Layer | None, over: model.Layer) -> model.Layer:
+    def joining(self: plans.PlanCache, base: model.Layer | None, over: model.Layer) -> model.Layer:
         made = joined(self, base, over)
         if base is not None:
             parts[made] = (*parts.get(base, (base,)), over)
@@ -92,7 +92,7 @@ def watching(monkeypatch: pytest.MonkeyPatch, report: Report) -> Iterator[Report
         return answer
 
     with monkeypatch.context() as patch:
-        patch.setattr(plans.World, "joined", joining)
+        patch.setattr(plans.PlanCache, "joined", joining)
         patch.setattr(process, "check_access", checking)
         yield report
 
@@ -110,15 +110,15 @@ class Site:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         lines = lines_of_nodes(configuration.tree)
-        self.world = World(tuple(name for name, _ in configuration.loaded_by_directive), configuration.root, readable,
+        self.world = AccessEnvironment(tuple(name for name, _ in configuration.loaded_by_directive), configuration.root, readable,
                            tuple(line for line in lines if line.name in ALIASES), tuple(configuration.methods.known()))
         self.space = Space()
         self.nodes = {node.place: node for node in model.all_nodes(configuration.tree)}
-        self.layers: dict[model.Layer, Layer] = {}
-        self.decisions: dict[tuple[Layer, ...], Decision] = {}
-        self.outer: dict[int, tuple[Layer, ...]] = {}
+        self.layers: dict[model.Layer, AccessLayer] = {}
+        self.decisions: dict[tuple[AccessLayer, ...], AccessDecision] = {}
+        self.outer: dict[int, tuple[AccessLayer, ...]] = {}
 
-    def layer(self, made: model.Layer) -> Layer:
+    def layer(self, made: model.Layer) -> AccessLayer:
         """The lines that *made* was executed from."""
         found = self.layers.get(made)
         if found is None:
@@ -127,14 +127,14 @@ class Site:
                 nodes = file_nodes(self.configuration, made.place.path)
                 self.nodes |= {node.place: node for node in model.all_nodes(nodes)}
                 self.files = {made.place.path}
-                found = Layer(lines_of_nodes(nodes), made.kind, True, made.place)
+                found = AccessLayer(lines_of_nodes(nodes), made.kind, True, made.place)
             else:
                 inside = made.place.path.endswith(".htaccess")
-                found = Layer(lines_of_nodes(self.nodes[made.place].children), made.kind, inside, made.place)
+                found = AccessLayer(lines_of_nodes(self.nodes[made.place].children), made.kind, inside, made.place)
             self.layers[made] = found
         return found
 
-    def server_lines(self, r: Request) -> tuple[Layer, ...]:
+    def server_lines(self, r: Request) -> tuple[AccessLayer, ...]:
         """What stands outside of all sections, in the main server and in the virtual host."""
         known = self.outer.get(id(r.server))
         if known is None:
@@ -142,10 +142,10 @@ class Site:
             if r.server.is_virtual:
                 nodes.append(self.nodes[r.server.place].children)
             lines = [tuple(line for line in lines_of_nodes(one) if line.name not in ALIASES) for one in nodes]
-            known = self.outer[id(r.server)] = tuple(Layer(some, model.SectionKind.SERVER) for some in lines if some)
+            known = self.outer[id(r.server)] = tuple(AccessLayer(some, model.SectionKind.SERVER) for some in lines if some)
         return known
 
-    def decision(self, chain: tuple[Layer, ...]) -> Decision:
+    def decision(self, chain: tuple[AccessLayer, ...]) -> AccessDecision:
         """The decision about *chain*, made once."""
         found = self.decisions.get(chain)
         if found is None:
@@ -176,7 +176,7 @@ class Site:
 def readable(path: str) -> bool:
     """Whether a file can be read."""
     try:
-        with open(raw(path), "rb") as file:
+        with open(to_bytes(path), "rb") as file:
             file.read(1)
     except OSError:
         return False
@@ -186,11 +186,11 @@ def readable(path: str) -> bool:
 def file_nodes(configuration: Configuration, path: str) -> list[Node]:
     """The directives of a .htaccess file."""
     view = htaccess._View(configuration)
-    state = CommandState(view, configuration.main, model.Layer(model.SectionKind.HTACCESS))
+    state = CommandContext(view, configuration.main, model.Layer(model.SectionKind.HTACCESS))
     state.in_htaccess = True
     reader = Reader(state)
     nodes: list[Node] = []
-    with open(raw(path), "rb") as file:
+    with open(to_bytes(path), "rb") as file:
         reader.read(Source(path, reader.lines(file.read(), path)), nodes)
     return nodes
 
@@ -214,32 +214,32 @@ async def value_of(r: Request, atom: Atom, env: dict[str, str]) -> bool | None:
     """Whether *atom* holds for the request; None where this can't be told."""
     if isinstance(atom, AddressSet):
         return atom.holds(client_address(r))
-    if isinstance(atom, OwnAddress):
+    if isinstance(atom, IsServerAddress):
         return numeric_address(client_address(r)) == numeric_address(r.connection.local_ip)
     if isinstance(atom, HostIn):
         return atom.holds(await confirmed_name(r))
     if isinstance(atom, MethodIs):
         return ("GET" if r.method == "HEAD" else r.method) == atom.name
-    if isinstance(atom, Sends):
+    if isinstance(atom, HasCredentials):
         return credentials(r, atom.scheme) is not None
-    if isinstance(atom, KnownUser | RightPassword):
+    if isinstance(atom, KnownUser | PasswordValid):
         return await known(r, atom)
     if isinstance(atom, UserIn):
         return r.user in atom.names
-    if isinstance(atom, Member):
+    if isinstance(atom, GroupMember):
         return member(r, atom.source, atom.group)
     if isinstance(atom, EnvironmentSet):
         return any(name.lower() == atom.name for name in env)
     return await opaque(r, atom)
 
 
-async def known(r: Request, atom: KnownUser | RightPassword) -> bool | None:
+async def known(r: Request, atom: KnownUser | PasswordValid) -> bool | None:
     """Whether a provider knows the user, or the password."""
     given = credentials(r, atom.scheme)
     if given is None:
         return False
     user, password = given
-    want = isinstance(atom, RightPassword)
+    want = isinstance(atom, PasswordValid)
     if atom.scheme == "digest" and want:
         return INFO in r.notes
     kind, _, rest = atom.area.partition(" ")
@@ -249,7 +249,7 @@ async def known(r: Request, atom: KnownUser | RightPassword) -> bool | None:
         if not realm:
             return user in entries.stored and (not want or await entries.right(r, user, password))
         stored = entries.realms.get((user, realm))
-        return stored is not None and (not want or hashlib.md5(raw(f"{user}:{realm}:{password}")).hexdigest() == stored)
+        return stored is not None and (not want or hashlib.md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored)
     provider = provider_of(r, kind, rest)
     if provider is None:
         return None
@@ -259,7 +259,7 @@ async def known(r: Request, atom: KnownUser | RightPassword) -> bool | None:
 
 def provider_of(r: Request, kind: str, told: str) -> Any:
     """The provider, or the alias of it, that has been told these lines."""
-    server = r.engine.configuration.main.records.get(AuthnCoreServer)
+    server = r.engine.configuration.main.records.get(AuthnCoreServerConfig)
     aliases = server.aliases if server is not None and isinstance(server.aliases, dict) else {}
     for node in r.engine.configuration.tree:
         base, _, name = node.args.rstrip("> ").partition(" ")
@@ -289,7 +289,7 @@ async def opaque(r: Request, atom: Opaque) -> bool | None:
         if not atom.user and USER in condition.reads:
             r.user = None
         try:
-            return holds(r, condition)
+            return evaluate(r, condition)
         finally:
             r.user = user
     if word == "file-owner":
@@ -302,11 +302,11 @@ async def opaque(r: Request, atom: Opaque) -> bool | None:
     if word == "user":
         return r.user in require_words(compile_string(rest, lookup=r.plan.provider)(RequestView(r)))
     if word == "forward-dns":
-        found = await r.engine.runtime.addresses_of(rest)
+        found = await r.engine.runtime.resolve(rest)
         return numeric_address(client_address(r)) in map(numeric_address, found)
     return None
 
 
-def lines(*texts: str) -> tuple[Line, ...]:
+def lines(*texts: str) -> tuple[AccessLine, ...]:
     """Lines of a section, each ``NAME ARGUMENTS``."""
-    return tuple(Line(text.partition(" ")[0].lower(), text.partition(" ")[2]) for text in texts)
+    return tuple(AccessLine(text.partition(" ")[0].lower(), text.partition(" ")[2]) for text in texts)

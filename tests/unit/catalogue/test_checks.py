@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.unit.catalogue.test_load import VERSIONS, cases, rows
 
-from whimbrel.catalogue import Row
-from whimbrel.catalogue.checks import Around, check, check_calls, warning
+from whimbrel.catalogue import DirectiveEntry
+from whimbrel.catalogue.checks import CheckContext, check, check_calls, warning
 from whimbrel.catalogue.checks.numbers import LONG_MAX, atoi, is_float, md_duration, strtol, timeout
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args
@@ -37,7 +37,7 @@ def server_root(folder: Path) -> Path:
     return folder
 
 
-def answer(row: Row, text: str, around: Around) -> str | None:
+def answer(row: DirectiveEntry, text: str, around: CheckContext) -> str | None:
     """What we say about the arguments *text*."""
     try:
         calls = shape(Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=around.version == "2.4")
@@ -52,10 +52,10 @@ def arguments(case: dict[str, Any], name: str) -> str | None:
     return None if found is None or found[1].strip().endswith("\\") else found[1].strip()
 
 
-def surroundings(case: dict[str, Any], version: str, root: Path) -> Around:
+def surroundings(case: dict[str, Any], version: str, root: Path) -> CheckContext:
     """What stands around the directive of a recorded case."""
     loaded = frozenset(f"{name}_module" for name in case["modules"][version])
-    return Around(version, str(root), loaded, folder="<" in case["conf"], location="<Location" in case["conf"])
+    return CheckContext(version, str(root), loaded, is_per_directory="<" in case["conf"], in_location="<Location" in case["conf"])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -83,8 +83,8 @@ def test_recorded_arguments(version: str, tmp_path: Path) -> None:
 
 
 def test_modules_without_rules_say_nothing() -> None:
-    assert check("mod_nosuch.c", "Nosuch", ["x"], Around()) is None
-    assert check("mod_deflate.c", "Nosuch", ["x"], Around()) is None
+    assert check("mod_nosuch.c", "Nosuch", ["x"], CheckContext()) is None
+    assert check("mod_deflate.c", "Nosuch", ["x"], CheckContext()) is None
 
 
 @pytest.mark.parametrize(("word", "value"), [("12", 12), ("12abc", 12), ("x", 0), ("-5", -5), ("+7", 7), ("2147483648", -2147483648),
@@ -143,7 +143,7 @@ def test_floats() -> None:
 ])
 def test_what_the_server_says(source: str, name: str, words: str, said: str | None) -> None:
     """As apache2 -t of 2.4.71 says it, under the server root /r."""
-    assert check(source, name, words.split(), Around(root="/r")) == said
+    assert check(source, name, words.split(), CheckContext(root="/r")) == said
 
 
 @pytest.mark.parametrize(("url", "wrong"), [
@@ -152,7 +152,7 @@ def test_what_the_server_says(source: str, name: str, words: str, said: str | No
     ("1:x", "not an uri"), ("x:y", ""), ("http://u@h/", ""), ("http:///x", ""),
 ])
 def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
-    said = check("mod_md.c", "MDCertificateAuthority", [url], Around())
+    said = check("mod_md.c", "MDCertificateAuthority", [url], CheckContext())
     assert said == (wrong and f"The CA name '{url}' is not known and it is not a URL either ({wrong}). Known CA names are: LetsEncrypt "
                     "LetsEncrypt-Test Buypass Buypass-Test." or None)
 
@@ -173,7 +173,7 @@ def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
 ])
 def test_lines_that_rules_take_whole(source: str, name: str, words: list[str], said: str | None) -> None:
     """As apache2 -t of 2.4.71 says it."""
-    assert check(source, name, words, Around()) == said
+    assert check(source, name, words, CheckContext()) == said
 
 
 GUESSED = "Warning: NetMask not supplied with IP-Addr; guessing: "
@@ -192,6 +192,6 @@ OVERRIDES = "SSLProtocol: Protocol '{}' overrides already set parameter(s). Chec
 ])
 def test_what_the_server_warns_of(source: str, name: str, word: str, texts: list[str]) -> None:
     """As apache2 -t of 2.4.71 warns; nothing of it is known of 2.2."""
-    said = warning(source, name, [word], Around())
+    said = warning(source, name, [word], CheckContext())
     assert ([one.text for one in (said, *said.more)] if said else []) == texts
-    assert warning(source, name, [word], Around("2.2")) is None
+    assert warning(source, name, [word], CheckContext("2.2")) is None

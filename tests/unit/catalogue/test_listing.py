@@ -36,7 +36,7 @@ def test_recorded_listings(version: str) -> None:
 @pytest.mark.skipif(not (APACHE.exists() and MODULES.is_dir()), reason="Debian's apache2 is not installed")
 def test_the_installed_server_with_every_module(tmp_path: Path) -> None:
     first = ("mod_proxy.so", "mod_session.so", "mod_cache.so", "mod_dav.so")
-    ours = {m.file: m for m in catalogue("2.4").modules if not m.static and (m.kind != "mpm" or m.file == "mod_mpm_event")}
+    ours = {m.file: m for m in catalogue("2.4").modules if not m.is_static and (m.kind != "mpm" or m.file == "mod_mpm_event")}
     files = sorted((p for p in MODULES.glob("*.so") if p.stem in ours), key=lambda p: (p.name not in first, p.name))
     load = "".join(f"LoadModule {ours[p.stem].identifier} {p}\n" for p in files)
     (tmp_path / "logs").mkdir()
@@ -48,5 +48,5 @@ def test_the_installed_server_with_every_module(tmp_path: Path) -> None:
 
 
 def test_contexts_of_a_module_without_folder_settings() -> None:
-    assert contexts(192, "2.4", folders=False) == "anywhere [no per-dir config]"
-    assert contexts(128, "2.4", folders=False) == "only outside <Directory>, <Files>, <Location>, or <If>"
+    assert contexts(192, "2.4", has_dir_config=False) == "anywhere [no per-dir config]"
+    assert contexts(128, "2.4", has_dir_config=False) == "only outside <Directory>, <Files>, <Location>, or <If>"

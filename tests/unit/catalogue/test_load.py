@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from tests.unit.catalogue.program_tables import Table, tables
 
-from whimbrel.catalogue import Row, catalogue
+from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.directives.shapes import shape
-from whimbrel.directives.spec import Args, Where
+from whimbrel.directives.spec import Args, Context
 from whimbrel.errors import ConfigError
 
 CASES = Path(__file__).parents[2] / "conformance" / "cases"
 APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
 VERSIONS = ("2.2", "2.4")
-SERVER = Where.RSRC_CONF | Where.OR_OPTIONS | Where.OR_FILEINFO | Where.OR_INDEXES
-SECTION = Where.ACCESS_CONF | Where.OR_ALL
+SERVER = Context.RSRC_CONF | Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES
+SECTION = Context.ACCESS_CONF | Context.OR_ALL
 ALLOWED = {
-    "in <VirtualHost>": SERVER, "in server config": SERVER, "in <Limit> (server)": SERVER, "in <Proxy>": SECTION | Where.PROXY_CONF,
-    "in <RequireAll>": Where.OR_AUTHCFG,
+    "in <VirtualHost>": SERVER, "in server config": SERVER, "in <Limit> (server)": SERVER, "in <Proxy>": SECTION | Context.PROXY_CONF,
+    "in <RequireAll>": Context.OR_AUTHCFG,
 }
 
 
@@ -37,20 +37,20 @@ def cases(name: str, version: str) -> Iterator[dict[str, Any]]:
                 yield {**case, "text": case["answers"][version]["text"]}
 
 
-def rows(name: str, case: dict[str, Any], version: str) -> list[Row]:
+def rows(name: str, case: dict[str, Any], version: str) -> list[DirectiveEntry]:
     """The rows of *name* in the modules that the case loads, or in any when none of those has it."""
-    sources = {m.source for m in catalogue(version).modules if m.static or m.identifier.removesuffix("_module") in case["modules"][version]}
+    sources = {m.source for m in catalogue(version).modules if m.is_static or m.identifier.removesuffix("_module") in case["modules"][version]}
     found = catalogue(version).find(name)
     return [r for r in found if r.source in sources] or list(found)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_shapes_and_bits_are_those_of_the_specification(version: str) -> None:
-    everything = sum(Where)
+    everything = sum(Context)
     for row in catalogue(version):
         assert row.args in Args.__members__
         assert row.where and not row.where & ~everything
-    assert {name: Where[name].value for name in ("OR_ALL", "OR_LIMIT", "RSRC_CONF", "PROXY_CONF")} == {
+    assert {name: Context[name].value for name in ("OR_ALL", "OR_LIMIT", "RSRC_CONF", "PROXY_CONF")} == {
         "OR_ALL": 31, "OR_LIMIT": 1, "RSRC_CONF": 128, "PROXY_CONF": 2048}
 
 
@@ -73,16 +73,16 @@ def test_rows_are_those_of_the_installed_program(installed: list[Table]) -> None
 
 def test_modules_are_those_of_the_installed_program(installed: list[Table]) -> None:
     ours = [m for m in catalogue("2.4").modules if m.file not in ELSEWHERE]
-    assert {(m.identifier, m.source, m.folders) for m in ours} == {(t.identifier, t.source, t.folders) for t in installed}
+    assert {(m.identifier, m.source, m.has_dir_config) for m in ours} == {(t.identifier, t.source, t.folders) for t in installed}
     files = {p.stem for p in MODULES.glob("*.so")} - {"mod_fcgid"}
-    assert {m.file for m in ours if not m.static} == files
+    assert {m.file for m in ours if not m.is_static} == files
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_compiled_in_modules(version: str) -> None:
     texts = [c["text"] for c in cases("config-dumps", version) if c["args"] == ["-M"] and "Loaded Modules:" in c["text"]]
     assert texts
-    ours = [m.identifier for m in catalogue(version).modules if m.static]
+    ours = [m.identifier for m in catalogue(version).modules if m.is_static]
     assert {tuple(re.findall(r"^ (\w+) \(static\)$", text, re.MULTILINE)) for text in texts} == {tuple(ours)}
 
 
@@ -96,9 +96,9 @@ def test_undefined_symbols_of_modules_that_need_another(version: str) -> None:
         assert module and module.symbol == match[2] and catalogue(version).module(module.needs)
 
 
-def refused_here(row: Row, place: str) -> bool:
+def refused_here(row: DirectiveEntry, place: str) -> bool:
     """Whether the bits forbid the row in *place*; what is executed while reading is judged as if it stood outside all sections."""
-    return not row.where & (SERVER if row.where & Where.EXEC_ON_READ else ALLOWED.get(place, SECTION))
+    return not row.where & (SERVER if row.where & Context.EXEC_ON_READ else ALLOWED.get(place, SECTION))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -112,7 +112,7 @@ def test_contexts(version: str) -> None:
         name, place = match[1], match[2]
         told = re.search(r"^(\S+) not allowed (?:here|in )", case["text"], re.MULTILINE)
         found = rows(name, case, version)
-        if version == "2.4" and place == "in <Limit> (server)" and not any(r.where & Where.EXEC_ON_READ for r in found):
+        if version == "2.4" and place == "in <Limit> (server)" and not any(r.where & Context.EXEC_ON_READ for r in found):
             assert told and told[1] == "<Limit", name  # which stands before the directive, known or not
         elif told and told[1].lower() == name.lower():
             assert told[1] in {r.name for r in found} and any(refused_here(r, place) for r in found), case["title"]
@@ -122,18 +122,18 @@ def test_contexts(version: str) -> None:
     assert len(seen) > 14 and sum(seen.values()) > 2500
 
 
-CLASSES = {"AuthConfig": Where.OR_AUTHCFG, "FileInfo": Where.OR_FILEINFO, "Indexes": Where.OR_INDEXES, "Limit": Where.OR_LIMIT,
-           "Options": Where.OR_OPTIONS}
+CLASSES = {"AuthConfig": Context.OR_AUTHCFG, "FileInfo": Context.OR_FILEINFO, "Indexes": Context.OR_INDEXES, "Limit": Context.OR_LIMIT,
+           "Options": Context.OR_OPTIONS}
 """The words of AllowOverride; the recorded cases name a folder after the one that is in force there, without such a folder it is All."""
 
 
-def htaccess_files(case: dict[str, Any]) -> Iterator[tuple[str, Where, str]]:
+def htaccess_files(case: dict[str, Any]) -> Iterator[tuple[str, Context, str]]:
     """Each .htaccess file of a recorded case: its path below the document root, what is allowed in it, the first directive."""
     for name, content in case["files"].items():
         match = re.match(r"htdocs/((?:(\w+)/)?\w+/\.htaccess)$", name)
         first = re.match(r"\s*(<?\w+)", content if isinstance(content, str) else content.get("text", ""))
         if match and first and (match[2] is None or match[2] in CLASSES):
-            yield match[1], CLASSES.get(match[2], Where.OR_ALL), first[1]
+            yield match[1], CLASSES.get(match[2], Context.OR_ALL), first[1]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -154,7 +154,7 @@ def test_htaccess_classes(version: str) -> None:
     assert min(seen.values()) > 200
 
 
-def count_error(row: Row, text: str, version: str) -> str | None:
+def count_error(row: DirectiveEntry, text: str, version: str) -> str | None:
     """The message about the number of words of *text*, or None."""
     try:
         shape(Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=version == "2.4")

@@ -16,7 +16,7 @@ def test_as_recorded(case: Case, tmp_path: Path) -> None:
 
 
 def test_the_old_one_knows_less(tmp_path: Path) -> None:
-    assert call(tmp_path, ["htpasswd", "--dialect", "2.2", "-nbB", "u", "x"]) == (2, "", usage.HTPASSWD_OLD)
+    assert call(tmp_path, ["htpasswd", "--dialect", "2.2", "-nbB", "u", "x"]) == (2, "", usage.HTPASSWD_22)
     assert call(tmp_path, ["htpasswd", "--dialect=2.2", "-cnb", "u", "x"]) == (2, "", "htpasswd: -c and -n options conflict\n")
 
 

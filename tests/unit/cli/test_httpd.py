@@ -10,7 +10,7 @@ import pytest
 
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli import places, texts
-from whimbrel.cli.arguments import WrongUse, parse
+from whimbrel.cli.arguments import UsageError, parse
 from whimbrel.cli.httpd import run
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
@@ -24,7 +24,7 @@ def test_letters_may_stand_together_and_values_apart() -> None:
 def test_the_log_shows_the_command_line_as_httpd_does() -> None:
     """AH00094 of 2.4.71: values apart from their letters, no -k."""
     found = parse("/usr/sbin/apache2", ["-d/r", "-C", 'Include "c"', "-k", "start", "-DFOREGROUND"])
-    assert " ".join(found.shown) == '/usr/sbin/apache2 -d /r -C Include "c" -D FOREGROUND'
+    assert " ".join(found.log_words) == '/usr/sbin/apache2 -d /r -C Include "c" -D FOREGROUND'
 
 
 @pytest.mark.parametrize(("words", "message"), [
@@ -33,7 +33,7 @@ def test_the_log_shows_the_command_line_as_httpd_does() -> None:
     (["--dialect", "2.3"], "the dialect must be 2.2, 2.4 or guide"),
 ])
 def test_wrong_use(words: list[str], message: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         parse("p", words)
     assert caught.value.message == message
 
@@ -124,7 +124,7 @@ def test_every_built_in_module_is_listed() -> None:
     """-l is a fixed list, for speed: it must say what the table of modules says."""
     rows = {row.file: row for row in catalogue("2.4").modules}
     wanted = {rows[name].source for name in ALL if name in rows and rows[name].kind != "mpm" and ALL[name].versions & Versions.V24}
-    assert {*texts.BUILT_IN, *texts.FIRST} == wanted | set(texts.FIRST)
+    assert {*texts.BUILT_IN, *texts.CORE_MODULES} == wanted | set(texts.CORE_MODULES)
     assert list(texts.BUILT_IN) == sorted(texts.BUILT_IN)
 
 

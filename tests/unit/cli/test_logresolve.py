@@ -34,8 +34,8 @@ def test_a_silent_resolver_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
         Event().wait(1)
         raise OSError
 
-    monkeypatch.setattr(logresolve, "PATIENCE", 0.01)
+    monkeypatch.setattr(logresolve, "LOOKUP_TIMEOUT", 0.01)
     monkeypatch.setattr(logresolve.socket, "getnameinfo", silent)
-    work = logresolve.Resolving(double=False)
+    work = logresolve.LogResolver(double_lookup=False)
     assert [work.line(f"192.0.2.{n} x\n") for n in range(40)] == [f"192.0.2.{n} x\n" for n in range(40)]
     assert len(asked) == 20 and work.unknown == 40

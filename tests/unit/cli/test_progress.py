@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from whimbrel.cli.progress import Bar
+from whimbrel.cli.progress import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -18,13 +18,13 @@ class Terminal(io.StringIO):
 def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("whimbrel.cli.progress._OFTEN", 0.0)
-    with Bar() as bar:
-        bar.look("conf/extra/[odd].conf")
-        bar.step("rule C17", 3, 40)
-        bar.look("conf/more.conf")
+    monkeypatch.setattr("whimbrel.cli.progress._REFRESH_SECONDS", 0.0)
+    with ProgressBar() as bar:
+        bar.on_file("conf/extra/[odd].conf")
+        bar.on_step("rule C17", 3, 40)
+        bar.on_file("conf/more.conf")
         bar.stop()
-        bar.step("rule C18", 4, 40)
+        bar.on_step("rule C18", 4, 40)
     return stream.getvalue()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.cli.serve import where
+from whimbrel.cli.serve import root_and_file
 from whimbrel.cli.serve_notes import changes, urls
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
@@ -78,6 +78,6 @@ def test_urls_of_a_named_address(read: Read) -> None:
 
 def test_the_root_is_the_folder_above_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert where(Path("site/conf/httpd.conf"), None) == (f"{tmp_path}/site", f"{tmp_path}/site/conf/httpd.conf")
-    assert where(Path("one.conf"), None) == (str(tmp_path), f"{tmp_path}/one.conf")
-    assert where(Path("conf/x.conf"), Path("site")) == (f"{tmp_path}/site", f"{tmp_path}/site/conf/x.conf")
+    assert root_and_file(Path("site/conf/httpd.conf"), None) == (f"{tmp_path}/site", f"{tmp_path}/site/conf/httpd.conf")
+    assert root_and_file(Path("one.conf"), None) == (str(tmp_path), f"{tmp_path}/one.conf")
+    assert root_and_file(Path("conf/x.conf"), Path("site")) == (f"{tmp_path}/site", f"{tmp_path}/site/conf/x.conf")

@@ -54,7 +54,7 @@ def test_needs_review(site: Path) -> None:
     status, out, _err = upgrade("--write", "-d", str(site), cwd=site)
     assert status == 3
     assert f"conf/httpd.conf:3: READ: needs review: {site}/nope.conf can't be read: No such file or directory" in out.decode()
-    assert b"    remedy: what stands there was not looked at" in out
+    assert b"    advice: what stands there was not looked at" in out
     assert (site / MAIN).read_bytes() == NEW + b"Include nope.conf\n"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.hosts import Hosts
+from whimbrel.config.hosts import VirtualHostTable
 from whimbrel.config.model import Server
 from whimbrel.config.vhost_dump import dump_vhosts
 from whimbrel.dialect import V22, V24
@@ -22,7 +22,7 @@ LAYOUT = (
     + host("127.0.0.1:80", "local") + host("127.0.0.1:*", "any-port") + host("*:81", "other") + host("*:80", "third", "ServerAlias x.one\n"))
 
 
-def hosts(root: Path, conf: str) -> Hosts:
+def hosts(root: Path, conf: str) -> VirtualHostTable:
     found = Site(root, conf).load().hosts
     assert found is not None
     return found

@@ -9,11 +9,11 @@ import pytest
 from tests.unit.config.site import Site
 
 from whimbrel.config.configuration import STREAM_TAGS, Configuration
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.config.htaccess import ABSENT, ALL, HtaccessCache, Override, Parsed, override_of
 from whimbrel.dialect import GUIDE, V22, V24
-from whimbrel.directives.spec import Where
-from whimbrel.registry.settings import filled
+from whimbrel.directives.spec import Context
+from whimbrel.registry.settings import with_defaults
 
 ANY_OPTIONS = 255 & ~16
 
@@ -27,7 +27,7 @@ def said(root: Path, text: str, bits: int = ALL, *, options: int = ANY_OPTIONS, 
 
 REFUSED: list[tuple[str, int, str]] = [
     ("KeepAlive On\n", ALL, "KeepAlive not allowed here"),
-    ("SetEnv A b\n", int(Where.OR_AUTHCFG), "SetEnv not allowed here"),
+    ("SetEnv A b\n", int(Context.OR_AUTHCFG), "SetEnv not allowed here"),
     ("Include x\n", ALL, "Include not allowed here"),
     ("</Files>\n", ALL, "</Files> without matching <Files> section"),
     ("<Files>\n</Files>\n", ALL, "<Files> directive requires additional arguments"),
@@ -46,7 +46,7 @@ def test_refused(tmp_path: Path, text: str, bits: int, reason: str) -> None:
 
 
 def test_options_that_are_not_admitted(tmp_path: Path) -> None:
-    parsed = said(tmp_path, "Options FollowSymLinks\n", int(Where.OR_OPTIONS), options=1)
+    parsed = said(tmp_path, "Options FollowSymLinks\n", int(Context.OR_OPTIONS), options=1)
     assert parsed.error is not None
     assert parsed.error.log.endswith(": Option FollowSymLinks not allowed here")
 
@@ -57,8 +57,8 @@ def test_list_of_names_admits(tmp_path: Path) -> None:
 
 
 def test_nonfatal_only_warns(tmp_path: Path) -> None:
-    both = int(Where.NONFATAL_OVERRIDE | Where.NONFATAL_UNKNOWN)
-    parsed = said(tmp_path, "SetEnv A b\nbogus\n", int(Where.OR_AUTHCFG) | both)
+    both = int(Context.NONFATAL_OVERRIDE | Context.NONFATAL_UNKNOWN)
+    parsed = said(tmp_path, "SetEnv A b\nbogus\n", int(Context.OR_AUTHCFG) | both)
     assert parsed.error is None
     assert [(m.code, m.text) for m in parsed.messages] == [
         ("AH02295", "SetEnv in .htaccess forbidden by AllowOverride"),
@@ -96,7 +96,7 @@ def test_kept_until_the_file_changes(tmp_path: Path) -> None:
     first = _cached(configuration, cache, path)
     assert first.layer is not None
     assert _cached(configuration, cache, path) is first
-    assert _cached(configuration, cache, path, int(Where.OR_FILEINFO)) is not first
+    assert _cached(configuration, cache, path, int(Context.OR_FILEINFO)) is not first
     path.write_text("SetEnv A 2\n")
     os.utime(path, ns=(1, 1))
     assert _cached(configuration, cache, path) is not first
@@ -110,7 +110,7 @@ def test_kept_until_the_file_changes(tmp_path: Path) -> None:
 def test_without_any_allow_override(tmp_path: Path, dialect: object, text: str, said: str | None) -> None:
     configuration = Site(tmp_path, "").load(dialect)  # type: ignore[arg-type]
     (tmp_path / "htdocs/.htaccess").write_text(text)
-    override = override_of(configuration, filled(CoreFolder()))
+    override = override_of(configuration, with_defaults(CoreDirConfig()))
     error = HtaccessCache(configuration).get(f"{tmp_path}/htdocs/.htaccess", override, configuration.main).error
     assert (error.log.partition(": ")[2] if error else None) == said
 
@@ -120,4 +120,4 @@ def test_a_file_that_looks_at_http2_streams_is_noted(tmp_path: Path, text: str, 
     configuration = Site(tmp_path, "").load()
     (tmp_path / "htdocs/.htaccess").write_text(text)
     HtaccessCache(configuration).get(str(tmp_path / "htdocs/.htaccess"), Override(ALL, ANY_OPTIONS, frozenset()), configuration.main)
-    assert (STREAM_TAGS in configuration.declared) == noted
+    assert (STREAM_TAGS in configuration.declared_names) == noted

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import OPT_INDEXES, OPT_SYM_LINKS, CoreFolder, CoreServer
+from whimbrel.config.core import OPT_INDEXES, OPT_SYM_LINKS, CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import confs
 from whimbrel.dialect import V22
 from whimbrel.errors import StartError
@@ -76,8 +76,8 @@ def test_sections_in_order_of_merging(tmp_path: Path) -> None:
 
 def test_options_without_any_line(tmp_path: Path) -> None:
     """2.4: FollowSymLinks; 2.2: all but MultiViews."""
-    new = Site(tmp_path, "").load().main.defaults.record(CoreFolder).options
-    old = Site(tmp_path, "").load(V22).main.defaults.record(CoreFolder).options
+    new = Site(tmp_path, "").load().main.defaults.record(CoreDirConfig).options
+    old = Site(tmp_path, "").load(V22).main.defaults.record(CoreDirConfig).options
     assert new.value & OPT_SYM_LINKS
     assert not new.value & OPT_INDEXES
     assert old.value & OPT_INDEXES
@@ -95,13 +95,13 @@ def test_hosts_that_set_nothing_share_what_they_inherit(tmp_path: Path) -> None:
     configuration = Site(tmp_path, lines).load()
     one, two, own = configuration.virtual_hosts
     assert one.defaults.records is two.defaults.records
-    assert own.defaults.record(CoreFolder).options.value != one.defaults.record(CoreFolder).options.value
-    assert [conf.timeout for conf in confs(configuration.servers(), CoreServer)] == [7.0, 8.0]
+    assert own.defaults.record(CoreDirConfig).options.value != one.defaults.record(CoreDirConfig).options.value
+    assert [conf.timeout for conf in confs(configuration.servers(), CoreServerConfig)] == [7.0, 8.0]
 
 
 def test_a_server_lets_go_of_its_lines(tmp_path: Path) -> None:
     configuration = Site(tmp_path, "<Directory /a>\n<Files x>\nSetEnv a b\n</Files>\n</Directory>\n").load()
     outer = next(node for node in configuration.tree if node.name == "<Directory")
-    configuration.forget_lines()
+    configuration.release_tree()
     assert (configuration.tree, outer.children) == ([], ())
     assert [section.pattern for section in configuration.main.directories][-1:] == ["/a/"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.harmless import reason, table
+from whimbrel.catalogue.harmless import ignorable_reason, ignorable_table
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -67,16 +67,16 @@ def test_loading_a_module_alone_stops_nothing(tmp_path: Path) -> None:
     ("mod_authnz_ldap.c", "AuthLDAPURL", "ldap://x"), ("mod_md.c", "MDRequireHttps", "temporary"),
 ])
 def test_what_guards_or_answers_is_never_left_out(source: str, name: str, args: str) -> None:
-    assert reason(source, name, args) == ""
+    assert ignorable_reason(source, name, args) == ""
 
 
 def test_a_reason_ends_with_the_behaviour_that_it_rests_on() -> None:
-    assert reason("mod_proxy_html.c", "ProxyHTMLEnable", "On") != ""
-    assert reason("mod_proxy_html.c", "ProxyHTMLEnable", "On", {"mod_proxy"}) == ""
+    assert ignorable_reason("mod_proxy_html.c", "ProxyHTMLEnable", "On") != ""
+    assert ignorable_reason("mod_proxy_html.c", "ProxyHTMLEnable", "On", {"mod_proxy"}) == ""
 
 
 def test_the_list_names_directives_that_exist() -> None:
-    for source, lines in table().items():
+    for source, lines in ignorable_table().items():
         rows = {row.name.lower() for version in ("2.2", "2.4") for row in catalogue(version).module_rows(source)}
         for line in lines:
             for pattern in line.names:
@@ -92,5 +92,5 @@ def test_a_filter_of_a_module_without_behaviour_stops_a_start(tmp_path: Path, li
 
 @pytest.mark.parametrize("name", ["LuaHookLog", "LuaHookMapToStorage"])
 def test_some_lines_can_be_left_out_of_htaccess_files_alone(name: str) -> None:
-    assert reason("mod_lua.c", name, "x.lua fn", in_htaccess=True) != ""
-    assert reason("mod_lua.c", name, "x.lua fn") == ""
+    assert ignorable_reason("mod_lua.c", name, "x.lua fn", in_htaccess=True) != ""
+    assert ignorable_reason("mod_lua.c", name, "x.lua fn") == ""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from whimbrel.http.headers import Headers
-from whimbrel.request.files import FileView
+from whimbrel.request.files import Dependencies
 
 
 def record(head: dict[str, str] | None = None, **changes: Any) -> Any:
@@ -18,7 +18,7 @@ def record(head: dict[str, str] | None = None, **changes: Any) -> Any:
         "head": None, "method": "GET", "uri": "/", "args": None, "filename": "/site/index.html", "path_info": None, "protocol": "HTTP/1.1",
         "the_request": "GET / HTTP/1.1", "status": 200, "handler": None, "content_type": None, "user": None, "auth_type": None, "mtime": None,
         "info": None, "headers_in": fields, "headers_out": Headers(), "err_headers_out": Headers(), "env": {}, "notes": {}, "main": None,
-        "files": FileView(), "connection": SimpleNamespace(client_ip="127.0.0.1", client_port=4711), "server": SimpleNamespace(admin="me@site.test"),
+        "files": Dependencies(), "connection": SimpleNamespace(client_ip="127.0.0.1", client_port=4711), "server": SimpleNamespace(admin="me@site.test"),
     }
     return SimpleNamespace(**(values | changes))
 
@@ -37,7 +37,7 @@ class StandIn:
         self.asked.append("client")
         return str(self.request.connection.client_ip)
 
-    def outside(self) -> None:
+    def set_uncacheable(self) -> None:
         self.asked.append("outside")
 
     def now(self) -> float:

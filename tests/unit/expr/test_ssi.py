@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from whimbrel.expr.ssi import Condition, SsiError
-from whimbrel.regex import Found, Regex
+from whimbrel.expr.ssi import SsiCondition, SsiError
+from whimbrel.regex import Match, Regex
 
 
 class Document:
@@ -20,7 +20,7 @@ class Document:
     def substituted(self, text: str) -> str:
         return re.sub(r"\$\{?(\w+)\}?", lambda m: "one" if m[1] == "A" else "", text)
 
-    def matched(self, found: Found | None, regex: Regex) -> None:
+    def matched(self, found: Match | None, regex: Regex) -> None:
         pass
 
     def complain(self, text: str, code: str) -> None:
@@ -34,7 +34,7 @@ def said(text: str) -> str:
     """``T``, ``F``, or the number of the message."""
     document = Document()
     try:
-        held = asyncio.run(Condition(text).holds(document))
+        held = asyncio.run(SsiCondition(text).evaluate(document))
     except SsiError as problem:
         return problem.code
     return " ".join(["T" if held else "F", *document.codes])

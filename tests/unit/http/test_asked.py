@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from whimbrel.http.asked import AskedHeaders
+from whimbrel.http.asked import TrackedHeaders
 from whimbrel.http.headers import Headers
 
 PAIRS = [("Host", "a"), ("Cookie", "b=c")]
 
 
 def test_names_are_noted_whether_there_or_not() -> None:
-    fields = AskedHeaders(Headers(PAIRS))
+    fields = TrackedHeaders(Headers(PAIRS))
     assert (fields.get("COOKIE"), fields.get("Range"), "Via" in fields, fields.get_all("Host")) == ("b=c", None, False, ["a"])
-    assert (fields.asked, fields.whole) == ({"cookie", "range", "via", "host"}, False)
+    assert (fields.accessed, fields.all_fields_used) == ({"cookie", "range", "via", "host"}, False)
 
 
 @pytest.mark.parametrize("use", [
@@ -23,7 +23,7 @@ def test_names_are_noted_whether_there_or_not() -> None:
     lambda f: f.add("A", "b"), lambda f: f.unset("A"), lambda f: f.merge("A", "b"), lambda f: f.clear(), lambda f: f.extend([]),
     lambda f: f.compress(),
 ])
-def test_looking_at_all_or_changing_anything_is_noted(use: Callable[[AskedHeaders], object]) -> None:
-    fields = AskedHeaders(Headers(PAIRS))
+def test_looking_at_all_or_changing_anything_is_noted(use: Callable[[TrackedHeaders], object]) -> None:
+    fields = TrackedHeaders(Headers(PAIRS))
     use(fields)
-    assert fields.whole
+    assert fields.all_fields_used

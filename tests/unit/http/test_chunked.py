@@ -7,12 +7,12 @@ import re
 import pytest
 
 from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody, last_chunk
-from whimbrel.http.head import HeadLimits, HeadRules, read_head
+from whimbrel.http.head import HeadLimits, ParserOptions, read_head
 from whimbrel.http.headers import Headers
 
 
 def parse(data, step, rules=None):
-    body = ChunkedBody(HeadLimits(), rules or HeadRules())
+    body = ChunkedBody(HeadLimits(), rules or ParserOptions())
     out = b"".join(body.feed(data[at:at + step]) for at in range(0, len(data), step))
     body.close()
     return out, body
@@ -23,7 +23,7 @@ def test_every_recorded_chunked_body(answers, step):
     seen = 0
     for case, version, request, response in answers("core-http", "chunked request bodies"):
         raw = request["raw"].encode("latin-1")
-        rules = HeadRules(version22=version == "2.2")
+        rules = ParserOptions(version22=version == "2.2")
         head = read_head(raw, HeadLimits(), rules)
         assert head is not None and head.chunked and head.error is None
         status = int(response["raw"][9:12])
@@ -58,7 +58,7 @@ def test_an_unfinished_body_is_an_error():
 
 
 def test_loose_rules_take_bare_line_feeds():
-    assert parse(b"5\nhello\n0\n\n", 1, HeadRules(strict=False))[0] == b"hello"
+    assert parse(b"5\nhello\n0\n\n", 1, ParserOptions(strict=False))[0] == b"hello"
 
 
 def test_trailer_of_an_answer():

@@ -7,13 +7,13 @@ import random
 import pytest
 
 from whimbrel.http import head as module
-from whimbrel.http.head import Ending, HeadLimits, HeadReader, HeadRules, is_chunked, read_head
+from whimbrel.http.head import InputState, HeadLimits, HeadReader, ParserOptions, is_chunked, read_head
 
-LIMITS, RULES = HeadLimits(), HeadRules()
+LIMITS, RULES = HeadLimits(), ParserOptions()
 PLAIN = b"GET /a/b.txt?x=1 HTTP/1.1\r\nHost: Example.TEST:8080\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n"
 
 
-def read(data, rules=RULES, limits=LIMITS, ending=Ending.EOF):
+def read(data, rules=RULES, limits=LIMITS, ending=InputState.EOF):
     head = read_head(data, limits, rules, ending=ending)
     assert head is not None
     return head
@@ -51,10 +51,10 @@ def test_both_readers_agree(monkeypatch):
     for text in heads:
         data = text.encode("latin-1")
         end = data.find(b"\r\n\r\n") + 4
-        for rules in (RULES, HeadRules(strict=False), HeadRules(version22=True)):
+        for rules in (RULES, ParserOptions(strict=False), ParserOptions(version22=True)):
             known = memory.setdefault(rules, {})
             quick = module._read_plain(data[:end], end, LIMITS, rules, None)
-            exact = HeadReader(data, LIMITS, rules).read(Ending.EOF)
+            exact = HeadReader(data, LIMITS, rules).read(InputState.EOF)
             for _ in range(4):  # of which the third finds the fields of the second
                 again = module._read_plain(data[:end], end, LIMITS, rules, known)
                 assert again == quick, text
@@ -130,7 +130,7 @@ LOOSE = [
 
 @pytest.mark.parametrize(("data", "want"), LOOSE, ids=[str(at) for at in range(len(LOOSE))])
 def test_messages_of_24_unsafe(data, want):
-    assert codes(read(data, HeadRules(strict=False))) == want
+    assert codes(read(data, ParserOptions(strict=False))) == want
 
 
 @pytest.mark.parametrize(("data", "uri", "hostname", "host"), [
@@ -173,42 +173,42 @@ def test_limits_of_fields(lines, code):
 
 
 def test_long_lines_are_refused_before_they_end():
-    head = read(b"GET /" + b"a" * 9000, ending=Ending.OPEN)
+    head = read(b"GET /" + b"a" * 9000, ending=InputState.OPEN)
     assert head.error is not None and head.error.status == 414
-    head = read(b"GET / HTTP/1.0\r\nX: " + b"a" * 9000, ending=Ending.OPEN)
+    head = read(b"GET / HTTP/1.0\r\nX: " + b"a" * 9000, ending=InputState.OPEN)
     assert head.error is not None and head.error.notes == "Size of a request header field exceeds server limit."
 
 
 def test_when_the_client_stops():
-    assert read_head(b"GET / HT", LIMITS, RULES, ending=Ending.EOF) is None
-    assert read_head(b"\r\n\r\n", LIMITS, RULES, ending=Ending.EOF) is None
+    assert read_head(b"GET / HT", LIMITS, RULES, ending=InputState.EOF) is None
+    assert read_head(b"\r\n\r\n", LIMITS, RULES, ending=InputState.EOF) is None
     assert read(b"GET / HTTP/1.0\r\nX: 1").error.status == 400
-    assert read(b"GET / HTTP/1.0\r\nX: 1", ending=Ending.TIMEOUT).error.status == 408
+    assert read(b"GET / HTTP/1.0\r\nX: 1", ending=InputState.TIMEOUT).error.status == 408
 
 
 def test_http_09():
-    head = read(b"GET /a.txt\r\n", ending=Ending.OPEN)
+    head = read(b"GET /a.txt\r\n", ending=InputState.OPEN)
     assert (head.version, head.protocol, head.error) == ((0, 9), "HTTP/0.9", None)
-    refused = read(b"GET /a.txt\r\n", HeadRules(allow09=False))
+    refused = read(b"GET /a.txt\r\n", ParserOptions(allow09=False))
     assert (refused.version, codes(refused)) == ((1, 0), ["AH02401"])
 
 
 def test_registered_methods():
-    assert read(b"FOO / HTTP/1.0\r\n\r\n", HeadRules(registered_methods=True)).error.status == 501
+    assert read(b"FOO / HTTP/1.0\r\n\r\n", ParserOptions(registered_methods=True)).error.status == 501
     assert read(b"FOO / HTTP/1.0\r\n\r\n").error is None
 
 
 def test_both_framings_end_the_connection_in_24_only():
     data = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
-    new, old = read(data), read(data, HeadRules(version22=True))
+    new, old = read(data), read(data, ParserOptions(version22=True))
     assert (new.close, new.length, new.chunked, "Content-Length" in new.headers) == (True, None, True, False)
     assert (old.close, old.chunked) == (False, True)
 
 
 def test_22_looks_at_the_length_with_the_body():
-    head = read(b"POST / HTTP/1.0\r\nContent-Length: 5x\r\n\r\n", HeadRules(version22=True))
+    head = read(b"POST / HTTP/1.0\r\nContent-Length: 5x\r\n\r\n", ParserOptions(version22=True))
     assert head.error is None and head.length_bad
-    assert read(b"POST / HTTP/1.0\r\nContent-Length: +5\r\n\r\n", HeadRules(version22=True)).length == 5
+    assert read(b"POST / HTTP/1.0\r\nContent-Length: +5\r\n\r\n", ParserOptions(version22=True)).length == 5
 
 
 def test_messages_of_24_quote_80_bytes():
@@ -221,7 +221,7 @@ def test_messages_of_24_quote_80_bytes():
 @pytest.mark.parametrize(("limit", "shown"), [(8190, 7999), (100, None), (16000, 15999)])
 def test_22_shows_the_reads_that_came_before_the_one_that_was_too_long(limit, shown):
     """Recorded of 2.2.34 with the default limit: 7999 characters of a line of 8217."""
-    head = read(b"GET /" + b"a" * 17000, rules=HeadRules(version22=True), limits=HeadLimits(line=limit))
+    head = read(b"GET /" + b"a" * 17000, rules=ParserOptions(version22=True), limits=HeadLimits(line=limit))
     assert head.error.status == 414
     assert head.line == (None if shown is None else ("GET /" + "a" * 17000)[:shown])
 

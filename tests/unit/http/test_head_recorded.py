@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.http.head import Ending, HeadLimits, HeadRules, read_head
+from whimbrel.http.head import InputState, HeadLimits, ParserOptions, read_head
 
 
-def rules_of(conf: str, version: str) -> HeadRules:
+def rules_of(conf: str, version: str) -> ParserOptions:
     strict = "HttpProtocolOptions Unsafe" not in conf
-    return HeadRules(strict=strict, allow09="Require1.0" not in conf, registered_methods="RegisteredMethods" in conf, version22=version == "2.2")
+    return ParserOptions(strict=strict, allow09="Require1.0" not in conf, registered_methods="RegisteredMethods" in conf, version22=version == "2.2")
 
 
 def limits_of(conf: str) -> HeadLimits:
@@ -36,7 +36,7 @@ def test_every_recorded_head_is_refused_as_recorded(answers):
         for case, version, request, response in answers("core-http", title):
             conf = case["conf"] if isinstance(case["conf"], str) else case["conf"][version]
             data = request["raw"].encode("latin-1")
-            head = read_head(data, limits_of(conf), rules_of(conf, version), ending=Ending.EOF)
+            head = read_head(data, limits_of(conf), rules_of(conf, version), ending=InputState.EOF)
             where = (case["id"], version, request["raw"][:200])
             assert head is not None, where
             status = first_status(response)

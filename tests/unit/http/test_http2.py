@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.http.head import HeadLimits, HeadRules, read_head
+from whimbrel.http.head import HeadLimits, ParserOptions, read_head
 from whimbrel.http.http2 import (
     MAX_KEY,
     MalformedRequest,
     RawField,
-    Reset,
+    ErrorCode,
     _known_fields,
     answer_fields,
     check_trailers,
@@ -21,7 +21,7 @@ from whimbrel.http.http2 import (
 )
 
 GET: list[RawField] = [(b":method", b"GET"), (b":scheme", b"http"), (b":authority", b"localhost"), (b":path", b"/a.txt")]
-LIMITS, RULES = HeadLimits(), HeadRules()
+LIMITS, RULES = HeadLimits(), ParserOptions()
 
 
 def changed(name: bytes, value: bytes | None) -> list[RawField]:
@@ -43,7 +43,7 @@ def changed(name: bytes, value: bytes | None) -> list[RawField]:
 def test_malformed_requests_are_reset(fields: list[RawField]) -> None:
     with pytest.raises(MalformedRequest) as caught:
         read_request(fields, LIMITS, RULES)
-    assert caught.value.code is Reset.PROTOCOL_ERROR
+    assert caught.value.code is ErrorCode.PROTOCOL_ERROR
 
 
 @pytest.mark.parametrize(("fields", "line"), [
@@ -98,7 +98,7 @@ def test_the_number_of_fields(count: int, status: int) -> None:
 def test_far_too_many_fields_get_no_answer() -> None:
     with pytest.raises(MalformedRequest) as caught:
         read_request([*GET, *((b"x%d" % n, b"1") for n in range(201))], LIMITS, RULES)
-    assert caught.value.code is Reset.ENHANCE_YOUR_CALM
+    assert caught.value.code is ErrorCode.ENHANCE_YOUR_CALM
 
 
 def test_joined_values_count_together() -> None:
@@ -179,4 +179,4 @@ def test_fields_of_an_answer() -> None:
 
 def test_goaway_is_a_frame_of_rfc_9113() -> None:
     """RFC 9113, 4.1 and 6.8."""
-    assert goaway(5, Reset.ENHANCE_YOUR_CALM, b"no") == bytes.fromhex("00000a07000000000000000005 0000000b") + b"no"
+    assert goaway(5, ErrorCode.ENHANCE_YOUR_CALM, b"no") == bytes.fromhex("00000a07000000000000000005 0000000b") + b"no"

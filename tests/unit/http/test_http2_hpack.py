@@ -14,13 +14,13 @@ pytest.importorskip("hpack", reason="the optional package hpack is not installed
 from hpack import Decoder, Encoder
 from tests.hostile.http2_frames import block, literal
 
-from whimbrel.http.http2 import ConnectionFault, Reset, answer_fields
+from whimbrel.http.http2 import ConnectionFault, ErrorCode, answer_fields
 from whimbrel.http.http2_hpack import MAX_CACHE, MAX_CACHED, MAX_LIST, MAX_TABLE, FieldDecoder, FieldEncoder
 
 BEFORE = b"HTTP/1.1 200 OK\r\nDate: "
 
 
-def refusal(data: bytes) -> Reset:
+def refusal(data: bytes) -> ErrorCode:
     with pytest.raises(ConnectionFault) as caught:
         FieldDecoder().decode(data)
     return caught.value.code
@@ -127,10 +127,10 @@ def test_a_flood_of_table_sizes_signals_two() -> None:
 def test_broken_blocks(data: bytes) -> None:
     """RFC 9113, 4.3; a block that begins with more than two sizes is no conforming encoder's (RFC 7541, 4.2).
     """
-    assert refusal(data) is Reset.COMPRESSION_ERROR
+    assert refusal(data) is ErrorCode.COMPRESSION_ERROR
 
 
 def test_a_bomb_of_indexed_fields_is_refused() -> None:
     """One byte for each copy of an entry of 4,000 bytes."""
     bomb = literal(("x", "y" * 4000), indexed=True) + b"\xbe" * (MAX_LIST // 4033 + 1)
-    assert refusal(bomb) is Reset.ENHANCE_YOUR_CALM
+    assert refusal(bomb) is ErrorCode.ENHANCE_YOUR_CALM

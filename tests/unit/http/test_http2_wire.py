@@ -12,7 +12,7 @@ from h2.connection import H2Connection
 from h2.events import DataReceived, Event, ResponseReceived, StreamEnded
 from tests.hostile.http2_frames import frame, request, settings, window
 
-from whimbrel.http.http2 import PREFACE, ConnectionFault, Reset
+from whimbrel.http.http2 import PREFACE, ConnectionFault, ErrorCode
 from whimbrel.http.http2_hpack import FieldBlock
 from whimbrel.http.http2_wire import (
     ACK,
@@ -30,7 +30,7 @@ from whimbrel.http.http2_wire import (
     SETTINGS,
     SHARED_WINDOWS,
     StreamState,
-    Wire,
+    ServerH2Connection,
 )
 
 GET = [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/")]
@@ -40,7 +40,7 @@ class Log:
     """Opens a stream for each request, and notes what else a wire calls."""
 
     def __init__(self, max_streams: int = 100, window: int = 65535) -> None:
-        self.wire: Wire[StreamState] = Wire(self, max_streams, window)
+        self.wire: ServerH2Connection[StreamState] = ServerH2Connection(self, max_streams, window)
         self.calls: list[tuple[object, ...]] = []
 
     def on_request(self, number: int, block: FieldBlock, *, ended: bool) -> None:
@@ -80,7 +80,7 @@ def begun(**limits: int) -> Log:
     return Log(**limits).feed(PREFACE + settings() + frame(SETTINGS, ACK))
 
 
-def fault(log: Log, data: bytes) -> Reset:
+def fault(log: Log, data: bytes) -> ErrorCode:
     """The code with which *data* ends the connection."""
     with pytest.raises(ConnectionFault) as caught:
         log.feed(data)
@@ -130,7 +130,7 @@ def test_frames_that_ask_for_nothing_are_counted(kind: int, flags: int, number: 
     one = frame(kind, flags, number, payload)
     log.feed(one * MAX_IDLE_FRAMES)
     before = len(log.wire.take())
-    assert fault(log, one) is Reset.ENHANCE_YOUR_CALM
+    assert fault(log, one) is ErrorCode.ENHANCE_YOUR_CALM
     assert not log.wire.out and before <= MAX_IDLE_FRAMES * 17 + 1000
 
 
@@ -140,7 +140,7 @@ def test_empty_data_is_counted_until_something_comes() -> None:
     log.feed(
         frame(DATA, 0, 1) * MAX_IDLE_FRAMES + frame(DATA, 0, 1, b"x") + frame(DATA, 0, 1) * MAX_IDLE_FRAMES
     )
-    assert fault(log, frame(DATA, 0, 1)) is Reset.ENHANCE_YOUR_CALM
+    assert fault(log, frame(DATA, 0, 1)) is ErrorCode.ENHANCE_YOUR_CALM
 
 
 def test_a_large_download_is_no_flood() -> None:
@@ -158,7 +158,7 @@ def test_continuations_are_counted() -> None:
     start = frame(HEADERS, END_STREAM, 1, b"\x82")
     assert begun().feed(start + frame(CONTINUATION, 0, 1) * MAX_CONTINUATIONS).calls == []
     assert (
-        fault(begun(), start + frame(CONTINUATION, 0, 1) * (MAX_CONTINUATIONS + 1)) is Reset.ENHANCE_YOUR_CALM
+        fault(begun(), start + frame(CONTINUATION, 0, 1) * (MAX_CONTINUATIONS + 1)) is ErrorCode.ENHANCE_YOUR_CALM
     )
 
 
@@ -166,17 +166,17 @@ def test_a_frame_that_is_too_large_is_refused_before_it_has_come() -> None:
     log = begun()
     with pytest.raises(ConnectionFault) as caught:
         log.wire.frame_end(frame(DATA, 0, 1, bytes(MAX_FRAME + 1))[:9], 0)
-    assert caught.value.code is Reset.FRAME_SIZE_ERROR
+    assert caught.value.code is ErrorCode.FRAME_SIZE_ERROR
 
 
 def test_settings_are_counted() -> None:
     assert begun().feed(settings(*[(0xFF, 1)] * MAX_SETTINGS)).wire.idle == 2
-    assert fault(begun(), settings(*[(0xFF, 1)] * (MAX_SETTINGS + 1))) is Reset.ENHANCE_YOUR_CALM
+    assert fault(begun(), settings(*[(0xFF, 1)] * (MAX_SETTINGS + 1))) is ErrorCode.ENHANCE_YOUR_CALM
 
 
 def test_more_streams_than_announced() -> None:
     log = begun(max_streams=2).feed(request(1) + request(3))
-    assert fault(log, request(5)) is Reset.PROTOCOL_ERROR
+    assert fault(log, request(5)) is ErrorCode.PROTOCOL_ERROR
     early = Log(max_streams=2).feed(PREFACE + settings() + request(1) + request(3) + request(5))
     assert early.calls[-1] == (
         "request",
@@ -191,7 +191,7 @@ def test_the_bodies_of_all_streams_share_a_window() -> None:
     for number in range(1, 2 * (most // 1000) + 1, 2):
         log.feed(request(number, method="POST", end=False) + frame(DATA, 0, number, bytes(1000)))
     log.feed(request(999, method="POST", end=False))
-    assert fault(log, frame(DATA, 0, 999, bytes(1000))) is Reset.FLOW_CONTROL_ERROR
+    assert fault(log, frame(DATA, 0, 999, bytes(1000))) is ErrorCode.FLOW_CONTROL_ERROR
 
 
 def test_what_is_read_of_a_body_may_be_sent_again() -> None:
@@ -208,7 +208,7 @@ def test_what_is_read_of_a_body_may_be_sent_again() -> None:
 
 def test_frames_of_streams_that_are_over_are_ignored() -> None:
     log = begun().feed(request(1, method="POST", end=False))
-    log.wire.reset(1, Reset.CANCEL)
+    log.wire.reset(1, ErrorCode.CANCEL)
     log.feed(frame(DATA, END_STREAM, 1, b"x") + request(1) + window(1, 5) + frame(RST_STREAM, 0, 1, bytes(4)))
     assert [call for call in log.calls if call != ("window",)] == [("request", 1, False)]
     assert log.wire.highest == 1

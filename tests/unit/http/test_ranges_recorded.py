@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from whimbrel.http.conditional import Condition, meets_conditions, range_still_fits
+from whimbrel.http.conditional import PreconditionResult, meets_conditions, range_still_fits
 from whimbrel.http.headers import Headers
-from whimbrel.http.ranges import RangeLimits, Verdict, content_range, multipart_end, parse_ranges, part_head, range_header
+from whimbrel.http.ranges import RangeLimits, RangeResult, content_range, multipart_end, parse_ranges, part_head, range_header
 
 MODIFIED = 1600000000
 NOW = 1763700000
@@ -43,8 +43,8 @@ def test_every_recorded_range(answers):
             sent = None
         found = parse_ranges(sent, len(body), limits_of(conf), version22=old)
         where = (case["id"], version, request, response["status"], found)
-        assert {Verdict.WHOLE: 200, Verdict.PARTS: 206, Verdict.UNSATISFIABLE: 416}[found.verdict] == response["status"], where
-        if found.verdict is Verdict.PARTS:
+        assert {RangeResult.FULL: 200, RangeResult.PARTS: 206, RangeResult.UNSATISFIABLE: 416}[found.verdict] == response["status"], where
+        if found.verdict is RangeResult.PARTS:
             seen += 1
             fields = dict(map(tuple, response["headers"]))
             if len(found.parts) == 1:
@@ -68,7 +68,7 @@ def test_every_recorded_condition(answers):
             headers = Headers({k: v.strip() for k, v in request.get("headers", {}).items()}.items())
             etag = '"64-5af3107a40000"'
             found = meets_conditions(request.get("method", "GET"), headers, etag, MODIFIED, NOW, version22=version == "2.2")
-            want = {Condition.OK: 200, Condition.NOT_MODIFIED: 304, Condition.FAILED: 412}[found]
+            want = {PreconditionResult.OK: 200, PreconditionResult.NOT_MODIFIED: 304, PreconditionResult.FAILED: 412}[found]
             assert want == response["status"], (case["id"], version, request, response["status"])
             seen += 1
     assert seen > 200

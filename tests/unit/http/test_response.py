@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from whimbrel.http.headers import Headers
-from whimbrel.http.ranges import RangeLimits, Verdict, multipart_end, multipart_length, multipart_type, parse_ranges, part_head
-from whimbrel.http.response import bad_header, chunk, chunked, head_bytes
-from whimbrel.http.status import DROPPING, known, status_line
+from whimbrel.http.ranges import RangeLimits, RangeResult, multipart_end, multipart_length, multipart_type, parse_ranges, part_head
+from whimbrel.http.response import invalid_field, chunk, chunked, head_bytes
+from whimbrel.http.status import CLOSING_STATUSES, known, status_line
 
 
 def test_head():
@@ -19,11 +19,11 @@ def test_chunks():
 
 
 def test_bad_headers():
-    assert bad_header([("A", "b\tc")]) is None
-    assert bad_header([("A", "ok"), ("X", "a\x01")])[0] == "AH02430"
-    assert bad_header([("X Y", "a")])[0] == "AH02429"
-    assert bad_header([("X(Y)", "a")], strict=False) is None
-    assert bad_header([("X\x01Y", "a")], strict=False)[0] == "AH02429"
+    assert invalid_field([("A", "b\tc")]) is None
+    assert invalid_field([("A", "ok"), ("X", "a\x01")])[0] == "AH02430"
+    assert invalid_field([("X Y", "a")])[0] == "AH02429"
+    assert invalid_field([("X(Y)", "a")], strict=False) is None
+    assert invalid_field([("X\x01Y", "a")], strict=False)[0] == "AH02429"
 
 
 def test_status_lines():
@@ -35,7 +35,7 @@ def test_status_lines():
 def test_multipart_length_is_that_of_the_body():
     body = b"0123456789" * 10
     found = parse_ranges("bytes=0-1,5-6,-3", len(body), RangeLimits())
-    assert found.verdict is Verdict.PARTS
+    assert found.verdict is RangeResult.PARTS
     made = b"".join(part_head(p, 100, "b", "text/plain") + body[p[0]:p[1] + 1] for p in found.parts) + multipart_end("b")
     assert len(made) == multipart_length(found.parts, 100, "b", "text/plain")
     old = Headers([("User-Agent", "MSIE 3")])
@@ -44,4 +44,4 @@ def test_multipart_length_is_that_of_the_body():
 
 
 def test_statuses_after_which_24_closes():
-    assert sorted(DROPPING) == [400, 408, 411, 413, 414, 500, 501, 503]
+    assert sorted(CLOSING_STATUSES) == [400, 408, 411, 413, 414, 500, 501, 503]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.http.target import Target, split_target, split_url, unsplit
+from whimbrel.http.target import UriParts, split_target, split_url, unsplit
 from whimbrel.http.url import (
     Slashes,
     construct_url,
@@ -69,11 +69,11 @@ def test_construct_url():
 
 
 def test_parts():
-    want = Target("http", "u", "p:q", "h", "81", 81, "/a", "q?r", "f")
+    want = UriParts("http", "u", "p:q", "h", "81", 81, "/a", "q?r", "f")
     assert split_url("http://u:p:q@h:81/a?q?r#f") == want
     assert unsplit(want) == "http://u:XXXXXXXX@h:81/a?q?r#f"
-    assert split_url("http://[::1]:8/") == Target("http", None, None, "::1", "8", 8, "/")
-    assert split_target("//x//y", "GET") == Target(path="/x//y")
+    assert split_url("http://[::1]:8/") == UriParts("http", None, None, "::1", "8", 8, "/")
+    assert split_target("//x//y", "GET") == UriParts(path="/x//y")
     for bad in ("http://h:x/", "http://[::1/", "a:b:c/d", ":x"):
         found = split_url(bad)
         assert found is None or found.scheme == "a", bad

@@ -12,8 +12,8 @@ from whimbrel.dialect import DIALECTS
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 MODULES = {
     "2.2": "log_config dir authz_host auth_basic authn_file authz_user authz_groupfile authz_owner setenvif",
@@ -35,7 +35,7 @@ class Site:
         lines = [f"LoadModule {m}_module modules/mod_{m}.so" for m in (modules or MODULES[version]).split()]
         lines += [f'ServerRoot "{root}"', "ServerName localhost", "ErrorLog logs/error_log", f'DocumentRoot "{root}/htdocs"', "Listen 127.0.0.1:8080"]
         (root / "conf/httpd.conf").write_text("\n".join(lines) + "\n" + conf.replace("@DOCROOT@", f"{root}/htdocs"))
-        self.root, self.runtime = root, StandIn()
+        self.root, self.runtime = root, FakeRuntime()
         options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
         self.engine = Engine(load(options, ALL, DIALECTS[version]), self.runtime)
 
@@ -43,7 +43,7 @@ class Site:
         """The whole answer; *user* is ``name:password``, *headers* further lines."""
         auth = f"Authorization: Basic {b64encode(user.encode()).decode()}\r\n" if user else ""
         request = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{auth}{headers}\r\n"
-        return Client(self.engine, Connection(source, 5000, "127.0.0.1", 8080)).send(request.encode()).decode("latin-1")
+        return TestClient(self.engine, Connection(source, 5000, "127.0.0.1", 8080)).send(request.encode()).decode("latin-1")
 
     def status(self, path: str = "/f.html", **more: str) -> int:
         """The status of the answer."""

@@ -12,8 +12,8 @@ from whimbrel.dialect import DIALECTS
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 MTIME = 1_600_000_000  # Sun, 13 Sep 2020 12:26:40 GMT
 TYPES = "text/html html htm\ntext/plain txt\nimage/png png\napplication/x-tar tar\ntext/x-c c\n"
@@ -54,12 +54,12 @@ def engine(root: Path, conf: str, files: dict[str, str] | None = None, version: 
     lines += [f'<Directory "{root}">', "AllowOverride All", *(["Require all granted"] if version == "2.4" else []), "</Directory>"]
     (root / "conf/httpd.conf").write_text("\n".join(lines) + "\n" + conf.replace("@", str(root)) + "\n", encoding="latin-1")
     options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
-    return Engine(load(options, ALL, DIALECTS[version]), StandIn())
+    return Engine(load(options, ALL, DIALECTS[version]), FakeRuntime())
 
 
 def ask(serving: Engine, path: str, *headers: str, method: str = "GET", body: str = "") -> Reply:
     """The answer to one request on a connection of its own."""
-    client = Client(serving, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
+    client = TestClient(serving, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
     extra = [*headers, *([f"Content-Length: {len(body)}"] if body else [])]
     head = "\r\n".join([f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *extra])
     data = client.send(f"{head}\r\n\r\n{body}".encode("latin-1")).decode("latin-1")

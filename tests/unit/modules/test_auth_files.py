@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from whimbrel.dialect import V24
 from whimbrel.modules import passwords
 from whimbrel.modules.auth_files import Groups, Unreadable, config_lines, group_file, parse_groups, password_file
-from whimbrel.request.files import FileView
-from whimbrel.testing.standin import StandIn
+from whimbrel.request.files import Dependencies
+from whimbrel.testing.standin import FakeRuntime
 
 WONDER = "{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM="
 APR1 = "$apr1$v7yTVYsW$n/cXnzZa2Md2s1WCns1A./"
@@ -26,7 +26,7 @@ APR1 = "$apr1$v7yTVYsW$n/cXnzZa2Md2s1WCns1A./"
 def request() -> Any:
     lines: list[str] = []
     error_log = SimpleNamespace(about_server=lambda server, line: lines.append(line.code))
-    return SimpleNamespace(files=FileView(), engine=SimpleNamespace(runtime=StandIn(), error_log=error_log), lines=lines,
+    return SimpleNamespace(files=Dependencies(), engine=SimpleNamespace(runtime=FakeRuntime(), error_log=error_log), lines=lines,
                            plan=SimpleNamespace(dialect=V24), server=None, outside=lambda: None)
 
 

@@ -15,7 +15,7 @@ from tests.unit.modules.access import MODULES, Site
 
 from whimbrel.errors import ConfigError
 from whimbrel.modules import dbd_drivers
-from whimbrel.modules.dbd_drivers import DatabaseError, Query, ask_mysql, ask_pgsql, ask_sqlite, missing_package, mysql_options
+from whimbrel.modules.dbd_drivers import DatabaseError, Query, query_mysql, query_pgsql, query_sqlite, missing_package, mysql_options
 
 
 @pytest.mark.parametrize(("statement", "mark", "sql", "values"), [
@@ -44,10 +44,10 @@ def test_sqlite_gives_text(tmp_path: Path) -> None:
         data.execute("create table t(a text, b integer, c blob)")
         data.execute("insert into t values('h\u00fc', 7, x'ff')")
     data.close()
-    result = ask_sqlite(Query(str(tmp_path / "d"), ("pragma user_version",), "select a, b, c, null from t where a = %s", ("h\xc3\xbc",)))
+    result = query_sqlite(Query(str(tmp_path / "d"), ("pragma user_version",), "select a, b, c, null from t where a = %s", ("h\xc3\xbc",)))
     assert result.rows == (("h\xc3\xbc", "7", "\xff", None),)
     with pytest.raises(DatabaseError) as caught:
-        ask_sqlite(Query(str(tmp_path / "none"), (), "select 1", ()))
+        query_sqlite(Query(str(tmp_path / "none"), (), "select 1", ()))
     assert not caught.value.connected and not (tmp_path / "none").exists()
 
 
@@ -101,7 +101,7 @@ class Package:
         self.closed += 1
 
 
-@pytest.fixture(params=[("psycopg", ask_pgsql), ("pymysql", ask_mysql)])
+@pytest.fixture(params=[("psycopg", query_pgsql), ("pymysql", query_mysql)])
 def package(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Package, Any]]:
     made = Package(monkeypatch, request.param[0])
     yield made, request.param[1]

@@ -30,10 +30,10 @@ class Form:
     def post(self, body: str, path: str = "/f.html", kind: str = "application/x-www-form-urlencoded", method: str = "POST", cookie: str = "") -> str:
         head = f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n" + (f"Cookie: {cookie}\r\n" if cookie else "")
         from whimbrel.request.record import Connection
-        from whimbrel.testing.wire import Client
+        from whimbrel.testing.wire import TestClient
 
         data = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{head}\r\n{body}".encode()
-        return Client(self.site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)).send(data).decode("latin-1")
+        return TestClient(self.site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)).send(data).decode("latin-1")
 
 
 def status(answer: str) -> int:

@@ -11,7 +11,7 @@ from tests.unit.modules.dbm_samples import write_sdbm
 
 from whimbrel.modules import sdbm
 from whimbrel.modules.mod_authz_dbm import groups_of
-from whimbrel.request.books import Book
+from whimbrel.request.books import CacheIndex
 
 AREA = "<Location />\n{}AuthzDBMType SDBM\nAuthDBMGroupFile conf/gdb\n{}</Location>\n"
 
@@ -60,7 +60,7 @@ def test_a_file_is_read_once_until_it_changes(tmp_path: Path, version: str, line
 
     monkeypatch.setattr(sdbm, "pairs", counted)
     site = site_of(tmp_path, line, version)
-    monkeypatch.setattr(Book, "look", lambda *_given: (None, None))
+    monkeypatch.setattr(CacheIndex, "look", lambda *_given: (None, None))
     assert [site.status(user="alice:wonder") for _ in range(3)] == [200, 200, 200]
     assert len(reads) == 1
     write_sdbm(tmp_path / "conf/gdb", (b"alice", b"admins"), (b"carol", b"admin"))

@@ -195,7 +195,7 @@ def test_many_complaints_are_not_remembered(tmp_path: Path) -> None:
     """Each is logged; the request keeps no more than it may repeat."""
     serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nyes complaint | head -n 5000 >&2\nprintf 'Content-Type: text/plain\\n\\nx'\n"})
     seen: list[int] = []
-    finished = serving.finished
-    serving.finished = lambda r, *rest: (seen.append(len(r.log_lines)), finished(r, *rest))[1]  # type: ignore[method-assign]
+    finished = serving.on_response_sent
+    serving.on_response_sent = lambda r, *rest: (seen.append(len(r.log_lines)), finished(r, *rest))[1]  # type: ignore[method-assign]
     assert body(ask(serving, "/a.cgi")) == "x"
     assert (log(serving).count("AH01215"), seen) == (5000, [256])

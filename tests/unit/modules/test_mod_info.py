@@ -49,5 +49,5 @@ def test_unknown_and_other_methods(tmp_path: Path) -> None:
 
 def test_a_server_that_shows_its_lines_keeps_them(tmp_path: Path) -> None:
     serving = engine(tmp_path, CONF)
-    serving.configuration.forget_lines()
+    serving.configuration.release_tree()
     assert "DirectoryIndex <i>a.html</i>" in ask(serving, "/info?config").body

@@ -14,7 +14,7 @@ from whimbrel.dialect import V22, V24
 from whimbrel.modules.mod_log_config import server_writers
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.wire import Client
+from whimbrel.testing.wire import TestClient
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 FILES = {"htdocs/a.txt": "A\n", "htdocs/err.html": "E\n"}
@@ -160,7 +160,7 @@ def test_cookie_log_of_22(tmp_path: Path) -> None:
 def test_fields_behind_a_body(tmp_path: Path, conf: str, merged: str) -> None:
     serving = engine(tmp_path, f"{conf}LogFormat '%{{X-T}}i|%{{X-T}}^ti|%{{X-T}}^to' f\nCustomLog logs/log f", FILES)
     head = b"POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(head + b"3\r\nabc\r\n0\r\nX-T: a\r\nX-T: b\r\n\r\n")
+    TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(head + b"3\r\nabc\r\n0\r\nX-T: a\r\nX-T: b\r\n\r\n")
     assert lines(serving) == [f"{merged}|a, b|-"]
 
 
@@ -173,7 +173,7 @@ def test_fields_behind_a_body(tmp_path: Path, conf: str, merged: str) -> None:
 def test_a_password_in_a_target_that_is_understood_is_not_shown(tmp_path: Path, sent: str, logged: str) -> None:
     """As 2.4.71 logs them."""
     serving = engine(tmp_path, "LogFormat '%r' f\nCustomLog logs/log f", FILES)
-    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(f"{sent}Host: x\r\n\r\n".encode())
+    TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(f"{sent}Host: x\r\n\r\n".encode())
     assert lines(serving) == [logged]
 
 
@@ -182,5 +182,5 @@ def test_passwords_are_not_told_however_often_they_come(tmp_path: Path, path: st
     serving = engine(tmp_path, "HttpProtocolOptions Unsafe\nErrorDocument 404 /err.html\nLogFormat '%r %s' f\nCustomLog logs/log f", FILES)
     head = f"GET http://u:p@localhost/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     for _ in range(4):
-        Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(head)
+        TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(head)
     assert lines(serving) == [f"GET http://u:XXXXXXXX@localhost/{path} HTTP/1.1 {status}"] * 4

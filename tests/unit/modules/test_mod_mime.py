@@ -8,8 +8,8 @@ import pytest
 from tests.unit.modules.asked import answers, engine
 
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.modules.mod_mime import MimeSettings, look_at, read_types, with_charset
-from whimbrel.registry.settings import filled
+from whimbrel.modules.mod_mime import MimeDirConfig, parse_name, read_types, with_charset
+from whimbrel.registry.settings import with_defaults
 
 ADDED = ("AddType TEXT/X-Foo .x\nAddType a/y Y\nAddHandler Foo y\nAddLanguage EN-us .en\nAddEncoding X-Gzip gz\nAddCharset UTF-8 .utf\n"
          "DefaultLanguage de")
@@ -78,9 +78,9 @@ def test_handlers(tmp_path: Path) -> None:
 def test_leading_dots(tmp_path: Path) -> None:
     (reply,) = answers(tmp_path, "", ["/.html"], {"htdocs/.html": "x"}, "2.2")
     assert reply.get("Content-Type") == "text/html"
-    conf = filled(MimeSettings())
-    assert look_at(".html", conf, {"html": "text/html"}).type is None
-    assert look_at(".a.html", conf, {"html": "text/html"}).others == (".a",)
+    conf = with_defaults(MimeDirConfig())
+    assert parse_name(".html", conf, {"html": "text/html"}).type is None
+    assert parse_name(".a.html", conf, {"html": "text/html"}).others == (".a",)
 
 
 def test_no_types_file(tmp_path: Path) -> None:

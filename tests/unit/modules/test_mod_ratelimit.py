@@ -8,7 +8,7 @@ from time import monotonic
 
 from tests.unit.modules.asked import ask, engine
 
-from whimbrel.modules.mod_ratelimit import Paced
+from whimbrel.modules.mod_ratelimit import ThrottledBody
 
 CONF = "LoadModule ratelimit_module modules/mod_ratelimit.so\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit "
 FILES = {"htdocs/a.txt": "x" * 4000, "htdocs/big.txt": "y" * 100_000}
@@ -34,6 +34,6 @@ def test_no_limit(tmp_path: Path) -> None:
 
 def test_pieces() -> None:
     async def sizes() -> list[int]:
-        return [len(piece) async for piece in Paced([b"x" * 300, b"y" * 30], None, 500, 250)]
+        return [len(piece) async for piece in ThrottledBody([b"x" * 300, b"y" * 30], None, 500, 250)]
 
     assert asyncio.run(sizes()) == [250, 80]

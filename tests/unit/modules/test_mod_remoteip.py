@@ -10,7 +10,7 @@ from tests.unit.modules.asked import ask, engine
 
 from whimbrel.errors import ConfigError
 from whimbrel.request.record import Connection
-from whimbrel.testing.wire import Client
+from whimbrel.testing.wire import TestClient
 
 CONF = 'LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\nHeader always set A "expr=%{REMOTE_ADDR}"\nHeader always echo ^X-F\n'
 
@@ -64,7 +64,7 @@ def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -
     conf = CONF + "RemoteIPProxyProtocol On\nRemoteIPHeader X-Forwarded-For\nLogFormat '%a %{c}a %{remote}p' who\nCustomLog logs/who who"
     serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
     for proxied in (("10.1.2.3", 5555), None, ("10.1.2.4", 5556)):
-        client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80, proxied=proxied))
+        client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80, proxied=proxied))
         client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
     said = b"".join(next(v for k, v in serving.runtime.logs.items() if k.endswith("who"))).decode().splitlines()  # type: ignore[attr-defined]
     want = ["10.1.2.3 127.0.0.1 5555", "127.0.0.1 127.0.0.1 5", "10.1.2.4 127.0.0.1 5556"]
@@ -78,5 +78,5 @@ def test_what_one_client_of_a_proxy_got_is_not_kept_for_another(tmp_path: Path) 
     for path in tmp_path.rglob("*"):
         os.utime(path, (1_600_000_000, 1_600_000_000))
     for address, status in (("10.1.2.3", b"200"), ("10.1.2.4", b"403"), ("10.1.2.3", b"200")):
-        client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80, proxied=(address, 5), user_ip=address))
+        client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80, proxied=(address, 5), useragent_ip=address))
         assert client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")[9:12] == status

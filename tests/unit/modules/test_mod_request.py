@@ -11,7 +11,7 @@ from tests.unit.modules.access import MODULES, Site
 
 from whimbrel.errors import ConfigError
 from whimbrel.http.chunked import BodyError
-from whimbrel.modules.mod_request import KeptBody, ready_body
+from whimbrel.modules.mod_request import RetainedBody, ready_body
 
 LOADED = MODULES["2.4"] + " request"
 
@@ -27,9 +27,9 @@ class Told:
 
 
 def test_a_body_is_kept_while_it_is_read() -> None:
-    body = KeptBody(ready_body(b"x=1"), 10, cast(Any, Told()))
+    body = RetainedBody(ready_body(b"x=1"), 10, cast(Any, Told()))
     assert not body.ended or body.buffered == 3
-    assert (asyncio.run(body.read_all()), body.kept) == (b"x=1", b"x=1")
+    assert (asyncio.run(body.read_all()), body.kept_body) == (b"x=1", b"x=1")
 
 
 @pytest.mark.parametrize(("chunked", "code"), [(False, "AH01412"), (True, "AH01413")])
@@ -38,18 +38,18 @@ def test_too_much_is_refused(chunked: bool, code: str) -> None:
     if chunked:
         source.length = None
     with pytest.raises(BodyError) as caught:
-        asyncio.run(KeptBody(source, 10, cast(Any, told)).read_all())
+        asyncio.run(RetainedBody(source, 10, cast(Any, told)).read_all())
     assert (caught.value.status, told.codes) == (413, [code])
 
 
 def test_a_page_does_not_take_too_much_either(tmp_path: Path) -> None:
     from whimbrel.request.record import Connection
-    from whimbrel.testing.wire import Client
+    from whimbrel.testing.wire import TestClient
 
     site = Site(tmp_path, "<Location /f.html>\nKeptBodySize 10\n</Location>\n", "2.4", LOADED)
     for size, status in ((3, "200"), (30, "413")):
         data = f"POST /f.html HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n{'x' * size}".encode()
-        assert Client(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)).send(data).decode().split(" ")[1] == status
+        assert TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)).send(data).decode().split(" ")[1] == status
     assert site.codes() == ["AH01412"]
 
 

@@ -11,7 +11,7 @@ from tests.unit.modules.test_mod_session import fields
 
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules import mod_session_crypto
-from whimbrel.modules.mod_session_crypto import SessionCryptoSettings
+from whimbrel.modules.mod_session_crypto import SessionCryptoDirConfig
 
 LOADED = MODULES["2.4"] + " session session_cookie session_crypto"
 CONF = "Session On\nSessionCookieName sess\nSessionMaxAge 60\n"
@@ -52,7 +52,7 @@ def site_of(root: Path, conf: str) -> Site:
 ])
 def test_passphrases(tmp_path: Path, stand_in: None, conf: str, passphrases: list[str]) -> None:
     site = site_of(tmp_path, conf)
-    assert site.engine.world.root(site.engine.main).folder(SessionCryptoSettings).passphrases == passphrases
+    assert site.engine.plans.root(site.engine.main).dir_config(SessionCryptoDirConfig).passphrases == passphrases
 
 
 def test_a_session_goes_out_sealed_and_comes_back(tmp_path: Path, stand_in: None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.unit.modules.asked import ask, engine
 
-from whimbrel.modules.mod_unique_id import Ids
+from whimbrel.modules.mod_unique_id import IdGenerator
 
 CONF = 'LoadModule unique_id_module modules/mod_unique_id.so\nHeader set U "%{UNIQUE_ID}e"'
 
@@ -21,8 +21,8 @@ def test_each_request_has_its_own(tmp_path: Path) -> None:
 
 
 def test_time_comes_first() -> None:
-    assert base64.b64decode(Ids(False).next(0x6B019586, "127.0.0.1") + "=", b"-_")[:4] == bytes.fromhex("6b019586")
+    assert base64.b64decode(IdGenerator(False).next(0x6B019586, "127.0.0.1") + "=", b"-_")[:4] == bytes.fromhex("6b019586")
 
 
 def test_old_form() -> None:
-    assert re.fullmatch(r"[A-Za-z0-9@-]{24}", Ids(True).next(1, "127.0.0.1"))
+    assert re.fullmatch(r"[A-Za-z0-9@-]{24}", IdGenerator(True).next(1, "127.0.0.1"))

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.config.site import PREAMBLE, Site
 
 from whimbrel.dialect import V22
-from whimbrel.modules.core.process import Process
+from whimbrel.modules.core.process import MpmConfig
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 TO_INCREASE = "To increase, please see the ServerLimit directive."
@@ -127,7 +127,7 @@ def test_prefork(tmp_path: Path, conf: str, said: list[str]) -> None:
 def test_22(tmp_path: Path, conf: str, said: list[str], workers: int) -> None:
     site = Site(tmp_path, conf + "\n")
     assert site.check("2.2").splitlines() == [*said, "Syntax OK"]
-    assert site.load(V22).main.conf(Process).max_workers == workers
+    assert site.load(V22).main.config(MpmConfig).max_workers == workers
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 
 
 def test_corrected_numbers_are_what_the_server_gets(tmp_path: Path) -> None:
-    conf = Site(tmp_path, "ThreadsPerChild 65\n").load().main.conf(Process)
+    conf = Site(tmp_path, "ThreadsPerChild 65\n").load().main.config(MpmConfig)
     assert (conf.threads_per_child, conf.max_workers) == (64, 384)

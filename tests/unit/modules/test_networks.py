@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whimbrel.modules.networks import INVALID_ADDRESS, INVALID_MASK, BadAddress, Network, Networks, numeric_address, parse_written
+from whimbrel.modules.networks import INVALID_ADDRESS, INVALID_MASK, InvalidNetwork, Network, Networks, numeric_address, parse_written
 
 
 @pytest.mark.parametrize(("written", "inside", "outside"), [
@@ -40,7 +40,7 @@ def test_membership(written: str, inside: str, outside: str) -> None:
     ("abc", ""), ("1.2.3.4,", ""), ("*/8", ""), ("/8", ""), ("1.2.3.4-5.6.7.8", ""),
 ])
 def test_refused(written: str, reason: str) -> None:
-    with pytest.raises(BadAddress) as problem:
+    with pytest.raises(InvalidNetwork) as problem:
         parse_written(written)
     assert problem.value.reason == reason
 

@@ -14,7 +14,7 @@ from whimbrel.request.record import Connection, Request
 def request(root: Path, version: str = "2.4") -> Request:
     """A request for /x/a.cgi."""
     serving = engine(root, "", version=version)
-    r = Request(serving, Connection("127.0.0.1", 1, "127.0.0.1", 80), serving.main, serving.world.root(serving.main))
+    r = Request(serving, Connection("127.0.0.1", 1, "127.0.0.1", 80), serving.main, serving.plans.root(serving.main))
     r.filename, r.time = "/x/a.cgi", 1_700_000_000.0
     return r
 

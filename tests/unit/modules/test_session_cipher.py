@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from whimbrel.modules.session_cipher import Sealed, seal, siphash, unseal
+from whimbrel.modules.session_cipher import Sealed, encrypt, siphash, unseal
 
 NEEDED = pytest.mark.skipif(find_spec("cryptography") is None, reason="the extra session-crypto is not installed")
 
@@ -36,7 +36,7 @@ def test_cookies_of_httpd(cipher: str, passphrase: str, cookie: str, text: bytes
 @NEEDED
 @pytest.mark.parametrize("text", [b"a=b", b"x" * 15, b"x" * 16, b"x" * 500])
 def test_what_is_sealed_is_opened(text: bytes) -> None:
-    sealed = [seal(text, "p\xe9", "aes256") for _ in range(2)]
+    sealed = [encrypt(text, "p\xe9", "aes256") for _ in range(2)]
     assert sealed[0] != sealed[1] and [unseal(one, ["p\xe9"], "aes256") for one in sealed] == [text, text]
 
 

@@ -17,7 +17,7 @@ def request_with(root: Path, field: str) -> Request:
     server = site.engine.main
     from whimbrel.request.record import Connection
 
-    r = Request(site.engine, Connection("127.0.0.1", 1, "127.0.0.1", 80), server, site.engine.world.root(server))
+    r = Request(site.engine, Connection("127.0.0.1", 1, "127.0.0.1", 80), server, site.engine.plans.root(server))
     r.headers_in.set("Cookie", field)
     return r
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.modules.setters import timeout
-from whimbrel.numbers import atoi, strtol, strtol_whole
+from whimbrel.numbers import atoi, strtol, strtol_exact
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -20,7 +20,7 @@ def test_atoi(text: str, value: int) -> None:
     ("12", 10, 12), ("12abc", 10, None), ("010", 0, 8), ("0x1f", 0, 31), ("0x1f", 16, 31), ("-3", 10, -3), ("08", 0, None),
 ])
 def test_strtol(text: str, base: int, value: int | None) -> None:
-    assert strtol_whole(text, base) == value
+    assert strtol_exact(text, base) == value
 
 
 def test_strtol_gives_back_what_follows() -> None:

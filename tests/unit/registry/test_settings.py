@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whimbrel.records import dataclass
-from whimbrel.registry.settings import MANY, UNSET, appended, filled, merge, overlaid, prepended, setting
+from whimbrel.registry.settings import MANY, UNSET, appended, with_defaults, merge, overlaid, prepended, setting
 
 
 @dataclass(slots=True)
@@ -42,11 +42,11 @@ def test_lists_and_tables_are_combined_as_their_fields_say() -> None:
 
 
 def test_a_record_may_merge_as_a_whole() -> None:
-    assert filled(merge(Whole(one=10, two=20), Whole(two=5))) == Whole(one=1, two=5)
+    assert with_defaults(merge(Whole(one=10, two=20), Whole(two=5))) == Whole(one=1, two=5)
 
 
 def test_defaults_come_last_and_are_fresh() -> None:
-    one, other = filled(Plain()), filled(Plain())
+    one, other = with_defaults(Plain()), with_defaults(Plain())
     one.words.append("x")
     assert (one.name, other.words) == ("default", [])
 
@@ -65,6 +65,6 @@ def test_many_merges_go_on_as_the_first_did() -> None:
     found = set()
     for _ in range(MANY + 2):
         for base, over in ((Often(2, [1]), Often()), (Often(), Often(3, [2])), (Often(2, [1]), Often(3, [2])), (Often(), Often())):
-            one, whole = merge(base, over), filled(merge(base, over))
+            one, whole = merge(base, over), with_defaults(merge(base, over))
             found.add((repr(one.plain), repr(one.joined), whole.plain, tuple(whole.joined)))
     assert found == {("2", "[1]", 2, (1,)), ("3", "[2]", 3, (2,)), ("3", "[1, 2]", 3, (1, 2)), ("UNSET", "UNSET", 1, ())}

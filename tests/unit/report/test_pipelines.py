@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from tests.unit.report.reports import report
 
-from whimbrel.report.model import Entry
+from whimbrel.report.model import ReportEntry
 from whimbrel.report.pipelines import github, junit
 
 
@@ -28,6 +28,6 @@ def test_junit_counts_what_it_holds() -> None:
 
 def test_junit_takes_any_byte() -> None:
     shown = report()
-    shown.entries.append(Entry("C17", "a\x01\xff\"'<.conf", 1, "\x00\x1b]]>&"))
+    shown.entries.append(ReportEntry("C17", "a\x01\xff\"'<.conf", 1, "\x00\x1b]]>&"))
     root = ElementTree.fromstring(junit(shown).encode())
     assert root.findall("testsuite")[-1].attrib["name"] == "a?\xff\"'<.conf"

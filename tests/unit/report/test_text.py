@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tests.unit.report.reports import report
 
-from whimbrel.report.model import Entry, Report
+from whimbrel.report.model import ReportEntry, Report
 from whimbrel.report.text import render
 from whimbrel.upgrade.model import Risk
 
 
 def test_every_finding_has_its_place() -> None:
     lines = render(report()).splitlines()
-    assert lines[0] == "conf/httpd.conf:3: C42 [breaks start-up, mended by upgrade] SSLv2 is gone & <over>"
-    assert lines[1] == "    remedy: take it away"
+    assert lines[0] == "conf/httpd.conf:3: C42 [breaks start-up, fixed by upgrade] SSLv2 is gone & <over>"
+    assert lines[1] == "    advice: take it away"
     assert "conf/a,b.conf: READ [could not be read, needs review] a NUL byte: 100%" in lines
     assert "    included from conf/httpd.conf:7" in lines
 
@@ -22,15 +22,15 @@ def test_colours_only_on_request() -> None:
     assert "\x1b[31;1mbreaks start-up\x1b[0m" in render(report(), colored=True)
 
 
-def entry(line: int, **fields: object) -> Entry:
-    return Entry(
+def entry(line: int, **fields: object) -> ReportEntry:
+    return ReportEntry(
         **{
             "rule": "C17",
             "path": "a.conf",
             "line": line,
             "message": "Order is Require",
             "risk": Risk.BREAKS,
-            "mended": True,
+            "fixable": True,
             "new": ("Require all granted",),
             **fields,
         }
@@ -40,11 +40,11 @@ def entry(line: int, **fields: object) -> Entry:
 def test_equal_findings_stand_once_with_all_places_and_the_new_text() -> None:
     entries = [entry(1), entry(5), entry(2, path="b.conf"), entry(9, new=("Require all denied",))]
     assert render(Report(["a.conf", "b.conf"], entries)).splitlines()[:7] == [
-        "C17 in 3 places [breaks start-up, mended by upgrade] Order is Require",
+        "C17 in 3 places [breaks start-up, fixed by upgrade] Order is Require",
         "    new: Require all granted",
         "    at a.conf:1, 5",
         "    at b.conf:2",
-        "a.conf:9: C17 [breaks start-up, mended by upgrade] Order is Require",
+        "a.conf:9: C17 [breaks start-up, fixed by upgrade] Order is Require",
         "    new: Require all denied",
         "0 lines in 2 files: 4 findings, 0 notes",
     ]
@@ -72,7 +72,7 @@ def test_one_statement_for_what_is_changed_and_must_be_checked() -> None:
         "input: fragment: a.conf\na.conf:1: C17 [breaks start-up, changed by upgrade, needs review]"
     )
     assert "    decide: whether it is wanted" in text
-    assert "mended by upgrade" not in text
+    assert "fixed by upgrade" not in text
     assert "1 decision to take" in text
 
 

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 from tests.unit.modules.access import Site
 
-from whimbrel.http.head import HeadLimits, HeadRules, read_head
+from whimbrel.http.head import HeadLimits, ParserOptions, read_head
 from whimbrel.request.body import RequestBody
 from whimbrel.request.decisions import Decision
 from whimbrel.request.explain import Explained, Explainer
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import completed
+from whimbrel.testing.standin import run_sync
 
 
 def explain(site: Site, path: str = "/f.html", *, user: str = "", source: str = "127.0.0.1", method: str = "GET", headers: str = "") -> Explained:
     """What `Site.ask` would be answered, explained."""
     auth = f"Authorization: Basic {b64encode(user.encode()).decode()}\r\n" if user else ""
     host = "" if "Host:" in headers else "Host: localhost\r\n"
-    head = read_head(f"{method} {path} HTTP/1.1\r\n{host}{auth}{headers}\r\n".encode("latin-1"), HeadLimits(), HeadRules())
+    head = read_head(f"{method} {path} HTTP/1.1\r\n{host}{auth}{headers}\r\n".encode("latin-1"), HeadLimits(), ParserOptions())
     assert head is not None
     explainer = Explainer(site.engine.configuration, site.runtime)
-    told: Explained = completed(explainer.explain(Connection(source, 5000, "127.0.0.1", 8080), head, RequestBody(0)))
+    told: Explained = run_sync(explainer.explain(Connection(source, 5000, "127.0.0.1", 8080), head, RequestBody(0)))
     return told
 
 

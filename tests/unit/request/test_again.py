@@ -9,13 +9,13 @@ import pytest
 from tests.unit.modules.asked import MTIME, engine
 
 from whimbrel.http.head import HeadLimits
-from whimbrel.request.again import Again
-from whimbrel.request.body import FilePart
+from whimbrel.request.again import CachedFileResponse
+from whimbrel.request.body import FileSegment
 from whimbrel.request.engine import Engine
-from whimbrel.request.kept import Kept
-from whimbrel.request.open_files import open_as
+from whimbrel.request.kept import CachedResponse
+from whimbrel.request.open_files import open_if_unchanged
 from whimbrel.request.record import Connection
-from whimbrel.testing.wire import Client
+from whimbrel.testing.wire import TestClient
 
 SIZE = 600_000
 HEAD = b"GET /big.bin HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -31,16 +31,16 @@ def connection() -> Connection:
 
 
 def body(serving: Engine, head: bytes = HEAD) -> bytes:
-    data = Client(serving, connection()).send(head)
+    data = TestClient(serving, connection()).send(head)
     assert data.startswith((b"HTTP/1.1 200", b"HTTP/1.1 206")), data[:100]
     return data.partition(b"\r\n\r\n")[2]
 
 
-def kept_by(serving: Engine) -> Kept | None:
+def kept_by(serving: Engine) -> CachedResponse | None:
     """What is kept for a head that comes the fourth time."""
     for _ in range(3):
         body(serving)
-    kept, head = serving.kept.book("127.0.0.1", 80).look(connection(), HEAD, HeadLimits(), -1)
+    kept, head = serving.response_cache.index("127.0.0.1", 80).lookup(connection(), HEAD, HeadLimits(), -1)
     assert head is None
     return kept
 
@@ -66,9 +66,9 @@ def test_a_file_that_changes_after_it_was_looked_at_is_not_opened(tmp_path: Path
     kept = kept_by(serving)
     assert kept is not None
     (tmp_path / "htdocs/big.bin").write_text("shorter")
-    assert open_as(kept.file, kept.stamp) < 0
+    assert open_if_unchanged(kept.file, kept.stamp) < 0
     os.unlink(tmp_path / "htdocs/big.bin")
-    assert open_as(kept.file, kept.stamp) < 0
+    assert open_if_unchanged(kept.file, kept.stamp) < 0
 
 
 def test_pieces_are_not_taken_for_the_whole(tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ def test_what_went_out_is_logged(tmp_path: Path) -> None:
     serving = site(tmp_path)
     kept = kept_by(serving)
     assert kept is not None
-    handle = open_as(kept.file, kept.stamp)
+    handle = open_if_unchanged(kept.file, kept.stamp)
     assert handle >= 0
-    part = FilePart(handle, 0, kept.size)
-    again = Again(kept, part, serving, connection(), None, serving.runtime.now())
+    part = FileSegment(handle, 0, kept.size)
+    again = CachedFileResponse(kept, part, serving, connection(), None, serving.runtime.now())
     head = again.head(b"Sat, 21 Nov 2026 12:00:00 GMT")
     again.sent(1000)
     os.close(part.handle)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.request.body import PIECE, FilePart, Joined
+from whimbrel.request.body import PIECE, FileSegment, Joined
 
 
 class Two:
@@ -33,16 +33,16 @@ class Two:
         self.ended = "dropped"
 
 
-def part_of(path: Path, data: bytes) -> FilePart:
+def part_of(path: Path, data: bytes) -> FileSegment:
     path.write_bytes(data)
-    return FilePart(os.open(path, os.O_RDONLY), 0, len(data))
+    return FileSegment(os.open(path, os.O_RDONLY), 0, len(data))
 
 
 async def gathered(stream: Joined) -> list[bytes]:
     return [piece async for piece in stream]
 
 
-def is_open(part: FilePart) -> bool:
+def is_open(part: FileSegment) -> bool:
     try:
         os.fstat(part.handle)
     except OSError:

@@ -20,10 +20,10 @@ from whimbrel.modules import ALL
 from whimbrel.request import books, raw_head
 from whimbrel.request.books import MAX_ENTRIES
 from whimbrel.request.engine import Engine
-from whimbrel.request.kept import Kept
+from whimbrel.request.kept import CachedResponse
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 MODULES = ("mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers negotiation rewrite alias "
            "log_config").split()
@@ -118,37 +118,37 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def engine(root: Path) -> Engine:
-    return Engine(load(LoadOptions(server_root=str(root)), ALL, V24), StandIn())
+    return Engine(load(LoadOptions(server_root=str(root)), ALL, V24), FakeRuntime())
 
 
 def engine_without_if(root: Path) -> Engine:
     """`engine` of a configuration in which nobody asks for the query of every request."""
     text, _if, rest = (root / "conf/httpd.conf").read_text().partition("<If ")
     (root / "conf/other.conf").write_text(text + rest.partition("</If>")[2])
-    return Engine(load(LoadOptions(server_root=str(root), file="conf/other.conf"), ALL, V24), StandIn())
+    return Engine(load(LoadOptions(server_root=str(root), file="conf/other.conf"), ALL, V24), FakeRuntime())
 
 
 def ask(serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET") -> tuple[str, list[str]]:
     """The answer and the access-log lines of one request on a connection of its own, without its dates."""
     runtime = serving.runtime
-    assert isinstance(runtime, StandIn)
+    assert isinstance(runtime, FakeRuntime)
     log = next((lines for name, lines in runtime.logs.items() if name.endswith("access_log")), [])
     before = len(log)
-    client = Client(serving, Connection(source, 5000, "127.0.0.1", 8080))
+    client = TestClient(serving, Connection(source, 5000, "127.0.0.1", 8080))
     lines = "".join(f"{field}\r\n" for field in fields if field)
     answer = client.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode("latin-1")).decode("latin-1")
     log = next((lines for name, lines in runtime.logs.items() if name.endswith("access_log")), [])
     return re.sub(r"Date: [^\r]*", "Date: -", answer), [line.decode("latin-1") for line in log[before:]]
 
 
-def kept_for(serving: Engine, connection: Connection, head: bytes) -> Kept | None:
+def kept_for(serving: Engine, connection: Connection, head: bytes) -> CachedResponse | None:
     """What is kept for a head."""
-    return serving.kept.book(connection.local_ip, connection.local_port).look(connection, head, HeadLimits(), -1)[0]
+    return serving.response_cache.index(connection.local_ip, connection.local_port).lookup(connection, head, HeadLimits(), -1)[0]
 
 
 def unkept(serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET") -> tuple[str, list[str]]:
     """`ask` where nothing is kept."""
-    serving.kept.clear()
+    serving.response_cache.clear()
     return ask(serving, path, fields, source, method)
 
 
@@ -220,7 +220,7 @@ def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
     (tmp_path / "conf/httpd.conf").write_text(text + lines)
     serving = engine(tmp_path)
     runtime = serving.runtime
-    assert isinstance(runtime, StandIn)
+    assert isinstance(runtime, FakeRuntime)
     for now, later in ((1_700_000_000.0, "Tue, 14 Nov 2023 22:14:20 GMT"), (1_700_000_001.5, "Tue, 14 Nov 2023 22:14:21 GMT")):
         runtime.now = lambda now=now: now  # type: ignore[method-assign,misc]
         for _ in range(2):
@@ -228,7 +228,7 @@ def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
             page, _lines = ask(serving, "/index.html", ["Connection: keep-alive"])
             assert f"Cache-Control: max-age={2_000_000_000 - int(now)}\r\nExpires: Wed, 18 May 2033 03:33:20 GMT\r\n" in page
             assert "Keep-Alive: timeout=5, max=100\r\n" in page
-    assert b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" in serving.kept.book("127.0.0.1", 8080).exact
+    assert b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" in serving.response_cache.index("127.0.0.1", 8080).by_head
 
 
 def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
@@ -237,19 +237,19 @@ def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
     connection = Connection("127.0.0.1", 5000, "127.0.0.1", 8080)
     for _ in range(3):
         ask(serving, "/dark.txt", [])
-    assert first in serving.kept.book("127.0.0.1", 8080).exact
+    assert first in serving.response_cache.index("127.0.0.1", 8080).by_head
     for number in itertools.islice(itertools.count(), 3 * MAX_ENTRIES):
         kept_for(serving, connection, b"GET /dark.txt HTTP/1.1\r\nHost: localhost\r\nCookie: n=%d\r\n\r\n" % number)
-    assert first in serving.kept.book("127.0.0.1", 8080).exact
+    assert first in serving.response_cache.index("127.0.0.1", 8080).by_head
 
 
 def entries(serving: Engine) -> int:
     """How many things the one book holds."""
-    book = serving.kept.book("127.0.0.1", 8080)
-    levels = (book.exact, book._old_exact, book._young, book._old)
-    fields = list(serving.kept._sets.values())
-    lines = sum(len(f._known) + len(f._idle) for f in fields)
-    return sum(map(len, (*levels, book._lines, serving.kept._sets, serving.kept.seen))) + lines
+    book = serving.response_cache.index("127.0.0.1", 8080)
+    levels = (book.by_head, book._old_by_head, book._young_generation, book._old_generation)
+    fields = list(serving.response_cache._sets.values())
+    lines = sum(len(f._known) + len(f._irrelevant) for f in fields)
+    return sum(map(len, (*levels, book._lines, serving.response_cache._sets, serving.response_cache.seen))) + lines
 
 
 def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +259,7 @@ def test_nothing_grows_when_every_header_varies(root: Path, monkeypatch: pytest.
     numbers, sizes, blocks = random.Random(9), [], []
     for count in range(1800):
         if count % 50 == 0:
-            client = Client(serving, Connection("127.0.0.1", 1000 + count, "127.0.0.1", 8080))
+            client = TestClient(serving, Connection("127.0.0.1", 1000 + count, "127.0.0.1", 8080))
         lines = [field.replace("light", str(count)) for field in numbers.sample(FIELDS[1:24], 3)] + [f"X-{count}: {count}", f"Cookie: c={count}"]
         path = numbers.choice(PATHS) + numbers.choice(("", f"?{count}"))
         head = f"GET {path} HTTP/1.1\r\nHost: h{count % 3}\r\nUser-Agent: a{count}\r\n" + "".join(f"{line}\r\n" for line in lines) + "\r\n"

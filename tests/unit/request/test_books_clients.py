@@ -16,7 +16,7 @@ from whimbrel.modules import ALL
 from whimbrel.request import books
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
+from whimbrel.testing.standin import FakeRuntime
 
 MODULES = ("mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite log_config").split()
 CONF = r"""
@@ -102,7 +102,7 @@ def engine(root: Path, more: str = "") -> Engine:
     if more:
         name = "conf/more.conf"
         (root / name).write_text((root / "conf/httpd.conf").read_text() + more)
-    return Engine(load(LoadOptions(server_root=str(root), file=name), ALL, V24), StandIn())
+    return Engine(load(LoadOptions(server_root=str(root), file=name), ALL, V24), FakeRuntime())
 
 
 @pytest.mark.parametrize("more", ["", "LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-Client\n"])
@@ -140,8 +140,8 @@ def test_thousands_of_clients_share_what_is_kept(root: Path) -> None:
     ask(serving, "/kept.txt", [], "127.0.0.1")
     for number in range(books.MAX_ENTRIES + 100):
         ask(serving, "/some/a.txt", [], f"127.1.{number // 250}.{number % 250}")
-    book = serving.kept.book("127.0.0.1", 8080)
-    assert len(book._young) + len(book._old) < 5
+    book = serving.response_cache.index("127.0.0.1", 8080)
+    assert len(book._young_generation) + len(book._old_generation) < 5
     assert kept_for(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080), b"GET /kept.txt HTTP/1.1\r\nHost: localhost\r\n\r\n") is not None
 
 

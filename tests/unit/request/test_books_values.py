@@ -16,7 +16,7 @@ from whimbrel.modules import ALL
 from whimbrel.request import books
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
+from whimbrel.testing.standin import FakeRuntime
 
 # The lines of httpd's own configuration, and some more.
 CONF = r"""
@@ -67,7 +67,7 @@ def engine(root: Path, dialect: Dialect = V24, conf: str = CONF) -> Engine:
     loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in modules.split())
     conf = conf if dialect is V24 else conf.replace('    Header set X-Agent "expr=%{HTTP_USER_AGENT}"\n', "    SetEnvIf User-Agent (.*) third=$1\n")
     (root / "conf/httpd.conf").write_text(loads + conf.replace("@", str(root)))
-    return Engine(load(LoadOptions(server_root=str(root)), ALL, dialect), StandIn())
+    return Engine(load(LoadOptions(server_root=str(root)), ALL, dialect), FakeRuntime())
 
 
 def head(path: str, agent: str) -> bytes:
@@ -108,8 +108,8 @@ def test_thousands_of_agents_share_what_is_kept(root: Path) -> None:
     serving = engine(root, conf=SIMPLE)
     for number in range(books.MAX_ENTRIES + 100):
         ask(serving, "/a.txt", [f"User-Agent: Mozilla/5.0 ({number})"])
-    book = serving.kept.book("127.0.0.1", 8080)
-    assert len(book._young) + len(book._old) < 3
+    book = serving.response_cache.index("127.0.0.1", 8080)
+    assert len(book._young_generation) + len(book._old_generation) < 3
 
 
 def test_too_many_tests_make_an_answer_one_for_its_value(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

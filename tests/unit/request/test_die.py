@@ -9,7 +9,7 @@ import pytest
 from tests.unit.modules.access import Site
 
 from whimbrel.request.record import Connection
-from whimbrel.testing.wire import Client
+from whimbrel.testing.wire import TestClient
 
 HOST = "Host: localhost\r\nConnection: close\r\n"
 SHUT = """<Directory "@DOCROOT@">
@@ -51,7 +51,7 @@ def test_the_length_of_a_long_page_is_not_known_when_it_begins(tmp_path: Path, s
 
 def sent(site: Site, data: str) -> str:
     """The whole answer to these bytes."""
-    return Client(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)).send(data.encode()).decode("latin-1")
+    return TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)).send(data.encode()).decode("latin-1")
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])

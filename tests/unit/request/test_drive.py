@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from whimbrel.request.drive import drive
+from whimbrel.request.drive import run_until_suspended
 
 
 async def at_once(value: int) -> int:
@@ -25,12 +25,12 @@ async def failing_later() -> int:
 
 
 def test_what_does_not_wait_is_there_at_once_outside_any_loop() -> None:
-    assert drive(at_once(1)) == 2
+    assert run_until_suspended(at_once(1)) == 2
 
 
 def test_what_waits_becomes_an_awaitable() -> None:
     async def ask() -> int:
-        result = drive(later(1))
+        result = run_until_suspended(later(1))
         assert isinstance(result, Awaitable)
         return await result
 
@@ -39,7 +39,7 @@ def test_what_waits_becomes_an_awaitable() -> None:
 
 def test_a_failure_after_the_wait_arrives_where_it_is_awaited() -> None:
     async def ask() -> int:
-        result = drive(failing_later())
+        result = run_until_suspended(failing_later())
         assert isinstance(result, Awaitable)
         return await result
 
@@ -52,4 +52,4 @@ def test_a_failure_before_any_wait_is_raised_at_once() -> None:
         raise LookupError("at once")
 
     with pytest.raises(LookupError, match="at once"):
-        drive(failing())
+        run_until_suspended(failing())

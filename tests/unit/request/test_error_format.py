@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from whimbrel.modules.core.log_format import parse_format
-from whimbrel.request.error_format import Message, error_time, log_id, rendered
+from whimbrel.request.error_format import LogRecord, error_time, log_id, render
 from whimbrel.request.log import LogLine
 
 DENIED = LogLine("error", "client denied: /no.txt", "AH01630", "authz_core", "", "mod_authz_core.c(879)")
@@ -16,18 +16,18 @@ DEBUG = LogLine("debug", "authorization result", "AH01626", "authz_core", "", "m
 LOST = LogLine("error", "Could not open", "AH01620", "authn_file", "(2)No such file or directory", "mod_authn_file.c(77)")
 
 
-def message(line: LogLine, *, request: bool = True, **fields: str) -> Message:
+def message(line: LogLine, *, request: bool = True, **fields: str) -> LogRecord:
     connection: Any = SimpleNamespace(
         client_ip="127.0.0.1", client_port=4, user_ip="", user_port=0, local_ip="127.0.0.1", local_port=80, served=0, log_id="CCCCCCCCCCC")
     server = SimpleNamespace(name="localhost")
     r: Any = SimpleNamespace(
         env={"FOO": "foo"}, headers_in={name.replace("_", "-"): value for name, value in fields.items()}, notes={"nn": "a note"},
         log_id="RRRRRRRRRRR")
-    return Message(line, 0.0, 9, server, connection, r) if request else Message(line, 0.0, 9, server)
+    return LogRecord(line, 0.0, 9, server, connection, r) if request else LogRecord(line, 0.0, 9, server)
 
 
 def shown(form: str, line: LogLine, **fields: str) -> str | None:
-    return rendered(parse_format(form), message(line, **fields))
+    return render(parse_format(form), message(line, **fields))
 
 
 @pytest.mark.parametrize(("form", "line", "want"), [
@@ -65,13 +65,13 @@ def test_a_field_of_a_header() -> None:
 
 
 def test_without_a_connection_nothing_is_said_of_one() -> None:
-    assert rendered(parse_format("[client %a] [%-A] %M"), message(DENIED, request=False)) == "[client [-] AH01630: client denied: /no.txt"
+    assert render(parse_format("[client %a] [%-A] %M"), message(DENIED, request=False)) == "[client [-] AH01630: client denied: /no.txt"
 
 
 def test_an_empty_required_item_takes_the_whole_line() -> None:
     pieces = parse_format("[R:%L] UA:'%+{User-Agent}i'")
-    assert rendered(pieces, message(DENIED)) is None
-    assert rendered(pieces, message(DENIED, User_Agent="x")) == "[R:RRRRRRRRRRR] UA:'x'"
+    assert render(pieces, message(DENIED)) is None
+    assert render(pieces, message(DENIED, User_Agent="x")) == "[R:RRRRRRRRRRR] UA:'x'"
 
 
 @pytest.mark.parametrize(("options", "want"), [

@@ -9,7 +9,7 @@ from tests.unit.modules.asked import engine
 
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.wire import Client
+from whimbrel.testing.wire import TestClient
 
 CONF = """ErrorLogFormat "%M"
 ErrorLogFormat connection "connection"
@@ -27,7 +27,7 @@ def said(serving: Engine, name: str) -> list[str]:
 
 def test_further_lines_come_before_the_first_message(tmp_path: Path) -> None:
     serving = engine(tmp_path, CONF + "<Location /a.txt>\nRequire all denied\n</Location>", {"htdocs/a.txt": "A\n"})
-    client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for extra in ("User-Agent: x\r\n", "User-Agent: y\r\nReferer: http://r/\r\n"):
         client.send(f"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n{extra}\r\n".encode())
     lines = [line.partition(": client denied")[0] for line in said(serving, "error_log")]
@@ -38,7 +38,7 @@ def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
     """Warnings about a file's lines, and that a file is none, come before what is said about the request."""
     conf = '<Directory "@/htdocs">\nAllowOverride Nonfatal=All\n</Directory>'
     files = {"htdocs/w/.htaccess": "Foo x\nPassEnv NO_SUCH\n", "htdocs/w/a.txt": "A\n", "htdocs/n/.htaccess/x": "", "htdocs/n/a.txt": "A\n"}
-    client = Client(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    client = TestClient(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for folder in "wn":
         client.send(f"GET /{folder}/a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     lines = [re.sub(r"\[pid [^]]*\] ", "", line[line.index("] ") + 2:]).replace(str(tmp_path), "@") for line in said(client.engine, "error_log")]
@@ -53,7 +53,7 @@ def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
 def test_warnings_about_an_htaccess_file_come_once_for_each_request(tmp_path: Path) -> None:
     conf = '<Directory "@/htdocs">\nAllowOverride Nonfatal=Unknown Indexes\n</Directory>'
     files = {"htdocs/.htaccess": "Foo x\nDirectoryIndex a.html b.html\n", "htdocs/b.html": "B\n"}
-    client = Client(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    client = TestClient(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for count in (1, 2):
         client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert sum("AH02296" in line for line in said(client.engine, "error_log")) == count
@@ -62,7 +62,7 @@ def test_warnings_about_an_htaccess_file_come_once_for_each_request(tmp_path: Pa
 def test_the_access_log_names_a_request_as_the_error_log_does(tmp_path: Path) -> None:
     conf = CONF.replace('"%M"', '"%L %M"') + "<Location /a.txt>\nRequire all denied\n</Location>"
     serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n", "htdocs/b.txt": "B\n"})
-    client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for _ in range(3):
         client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
     client.send(b"GET /b.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -75,13 +75,13 @@ def test_old_lines_end_after_8190_bytes(tmp_path: Path) -> None:
     """As recorded from 2.2.34: the time counts, the end of the line doesn't."""
     text = "x" * 8100
     serving = engine(tmp_path, "<Directory @/htdocs>\nAllowOverride All\n</Directory>", {"htdocs/.htaccess": f"{text}\n", "htdocs/a.txt": "A"}, "2.2")
-    Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert [len(line) for line in said(serving, "error_log")] == [8190]
 
 
 def test_old_lines_about_unknown_filters_name_no_client(tmp_path: Path) -> None:
     serving = engine(tmp_path, "SetOutputFilter nosuch", {"htdocs/a.txt": "A"}, "2.2")
-    client = Client(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for count in (1, 2):
         client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert [line.partition("] ")[2] for line in said(serving, "error_log")] == ["[error] an unknown filter was not added: nosuch"] * count

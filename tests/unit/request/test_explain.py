@@ -12,7 +12,7 @@ import pytest
 from tests.unit.modules.access import BASIC, Site
 from tests.unit.request.explaining import explain, shown, steps
 
-from whimbrel.request.decisions import NOT_ASKED
+from whimbrel.request.decisions import NOT_EVALUATED
 
 ROOMS = f"""<Directory "@DOCROOT@">
 AllowOverride All
@@ -47,7 +47,7 @@ def test_what_was_not_needed_was_not_asked(tmp_path: Path) -> None:
     told = explain(Site(tmp_path, ROOMS), source="10.0.0.1").requests[0]
     assert told.status == 403
     verdicts = {step.what: step.verdict for step in steps(told.decision)}
-    assert verdicts["Require ip 127.0.0.0/8"] == "denied" and verdicts["Require not method POST"] == NOT_ASKED
+    assert verdicts["Require ip 127.0.0.0/8"] == "denied" and verdicts["Require not method POST"] == NOT_EVALUATED
 
 
 def test_passwords_are_told_provider_by_provider(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def calls(site: Site) -> int:
     """Function calls of one request to plans that are ready, but without its kept answer."""
     profile = cProfile.Profile()
     site.ask()
-    site.engine.kept.clear()
+    site.engine.response_cache.clear()
     profile.enable()
     site.ask()
     profile.disable()
@@ -130,7 +130,7 @@ def test_the_plain_answer_pays_nothing(tmp_path: Path) -> None:
 
 def _profiled(site: Site) -> list[tuple[str, int, str]]:
     profile = cProfile.Profile()
-    site.engine.kept.clear()
+    site.engine.response_cache.clear()
     profile.enable()
     site.ask()
     profile.disable()

@@ -10,7 +10,7 @@ from tests.unit.modules.access import Site
 
 from whimbrel.request import forms
 from whimbrel.request.record import Connection
-from whimbrel.testing.wire import Client
+from whimbrel.testing.wire import TestClient
 
 CONF = """LoadModule env_module m/mod_env.so
 LoadModule log_config_module m/mod_log_config.so
@@ -33,9 +33,9 @@ AddDefaultCharset utf-8
 
 def served(site: Site, *requests: str) -> list[str]:
     """The answers to these request lines with fields, on one connection; nothing is kept from one to the next."""
-    client, out = Client(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
+    client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
     for request in requests:
-        site.engine.kept.clear()
+        site.engine.response_cache.clear()
         out.append(client.send(f"{request}\r\nHost: localhost\r\n\r\n".encode()).decode("latin-1"))
     return out
 
@@ -146,4 +146,4 @@ def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.Mon
     site = Site(tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n")
     for number in range(20):
         assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"
-    assert 1 <= len(site.engine.forms) <= 8
+    assert 1 <= len(site.engine.head_templates) <= 8

@@ -16,8 +16,8 @@ from whimbrel.http.head import HeadLimits
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 CONF = """
 ServerName localhost
@@ -64,13 +64,13 @@ def root(tmp_path: Path) -> Path:
 
 
 def engine(root: Path) -> Engine:
-    return Engine(load(LoadOptions(server_root=str(root)), ALL, V24), StandIn())
+    return Engine(load(LoadOptions(server_root=str(root)), ALL, V24), FakeRuntime())
 
 
 def ask(serving: Engine, path: str, source: str = "127.0.0.1", more: str = "") -> str:
     """The answer on a connection of its own, without its date."""
     connection = Connection(source, 5000, "127.0.0.1", 8080)
-    answer = Client(serving, connection).send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{more}\r\n".encode()).decode("latin-1")
+    answer = TestClient(serving, connection).send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{more}\r\n".encode()).decode("latin-1")
     return re.sub(r"Date: [^\r]*", "Date: -", answer)
 
 
@@ -124,14 +124,14 @@ def test_each_use_writes_its_own_log_line(root: Path) -> None:
     for source in ("127.0.0.1", "127.0.0.1", "127.0.0.9", "127.0.0.9", "127.0.0.2"):
         ask(serving, "/a.txt", source)
     runtime = serving.runtime
-    assert isinstance(runtime, StandIn)
+    assert isinstance(runtime, FakeRuntime)
     lines = b"".join(runtime.logs[str(root / "logs/access_log")]).decode().splitlines()
     assert lines == ["127.0.0.1 200 11 -"] * 2 + ["127.0.0.9 200 11 1"] * 2 + ["127.0.0.2 200 11 -"]
 
 
 def test_the_keep_alive_count_goes_down(root: Path) -> None:
     serving = engine(root)
-    client = Client(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
+    client = TestClient(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
     counts = []
     for _ in range(4):
         answer = client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n").decode()
@@ -144,4 +144,4 @@ def test_a_file_that_has_just_changed_is_not_kept(root: Path) -> None:
     serving = engine(root)
     ask(serving, "/a.txt")
     head = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    assert serving.kept.book("127.0.0.1", 8080).look(Connection("127.0.0.1", 5000, "127.0.0.1", 8080), head, HeadLimits(), -1)[0] is None
+    assert serving.response_cache.index("127.0.0.1", 8080).lookup(Connection("127.0.0.1", 5000, "127.0.0.1", 8080), head, HeadLimits(), -1)[0] is None

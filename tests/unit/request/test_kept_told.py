@@ -9,25 +9,25 @@ from tests.unit.modules.asked import engine
 
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 LOG = "LoadModule log_config_module modules/mod_log_config.so\nCustomLog logs/log "
 FILES = {"htdocs/a.txt": "A\n", "htdocs/named/a.txt": "N\n", "htdocs/page.txt": '<!--#include virtual="/a.txt" -->\n'}
 
 
-def client(serving: Engine, address: str = "127.0.0.1") -> Client:
-    return Client(serving, Connection(address, 5000, "127.0.0.1", 80))
+def client(serving: Engine, address: str = "127.0.0.1") -> TestClient:
+    return TestClient(serving, Connection(address, 5000, "127.0.0.1", 80))
 
 
-def ask(at: Client, path: str = "/a.txt", *fields: str, method: str = "GET") -> str:
+def ask(at: TestClient, path: str = "/a.txt", *fields: str, method: str = "GET") -> str:
     lines = "".join(f"{field}\r\n" for field in fields)
     return at.send(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode()).decode("latin-1")
 
 
 def lines(serving: Engine) -> list[str]:
     runtime = serving.runtime
-    assert isinstance(runtime, StandIn)
+    assert isinstance(runtime, FakeRuntime)
     return [line.decode().rstrip("\n") for name, found in runtime.logs.items() if name.endswith("/log") for line in found]
 
 

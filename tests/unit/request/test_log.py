@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from whimbrel.request.log import Facts, LogLine, enabled, error_line
+from whimbrel.request.log import LogContext, LogLine, enabled, error_line
 
-FACTS = Facts(now=0.5, pid=7, tid=8, client="127.0.0.1", port=1234)
+FACTS = LogContext(now=0.5, pid=7, tid=8, client="127.0.0.1", port=1234)
 LINE = LogLine("error", "Could not open password file: f", "AH01620", "authn_file", "(2)No such file or directory", "mod_authn_file.c(77)")
 
 
-def shown(line: LogLine, facts: Facts = FACTS, *, new: bool = True) -> str:
+def shown(line: LogLine, facts: LogContext = FACTS, *, new: bool = True) -> str:
     return error_line(line, facts, new=new).decode("latin-1").partition("] ")[2]
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.request.files import Mark, mark
-from whimbrel.request.open_files import OpenFiles
+from whimbrel.request.files import StatSignature, stat_signature
+from whimbrel.request.open_files import FdCache
 
 
-def laid(root: Path, name: str, text: str) -> tuple[bytes, Mark]:
+def laid(root: Path, name: str, text: str) -> tuple[bytes, StatSignature]:
     (root / name).write_text(text)
-    return os.fsencode(root / name), mark(os.stat(root / name))
+    return os.fsencode(root / name), stat_signature(os.stat(root / name))
 
 
 def is_open(handle: int) -> bool:
@@ -25,7 +25,7 @@ def is_open(handle: int) -> bool:
 
 
 def test_one_file_has_one_descriptor(tmp_path: Path) -> None:
-    files, (path, stamp) = OpenFiles(), laid(tmp_path, "a", "abc")
+    files, (path, stamp) = FdCache(), laid(tmp_path, "a", "abc")
     handle = files.get(path, stamp)
     assert os.pread(handle, 9, 0) == b"abc"
     assert files.get(path, stamp) == handle
@@ -35,7 +35,7 @@ def test_one_file_has_one_descriptor(tmp_path: Path) -> None:
 
 
 def test_there_are_no_more_than_so_many(tmp_path: Path) -> None:
-    files, before = OpenFiles(3), len(os.listdir("/proc/self/fd"))
+    files, before = FdCache(3), len(os.listdir("/proc/self/fd"))
     for name in "abcdefgh":
         path, stamp = laid(tmp_path, name, name)
         assert os.pread(files.get(path, stamp), 9, 0) == name.encode()
@@ -46,7 +46,7 @@ def test_there_are_no_more_than_so_many(tmp_path: Path) -> None:
 
 
 def test_what_nobody_uses_is_closed_by_the_second_sweep(tmp_path: Path) -> None:
-    files = OpenFiles()
+    files = FdCache()
     used, idle = laid(tmp_path, "used", "u"), laid(tmp_path, "idle", "i")
     first, second = files.get(*used), files.get(*idle)
     files.sweep()
@@ -60,7 +60,7 @@ def test_what_nobody_uses_is_closed_by_the_second_sweep(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["rewritten", "replaced", "removed"])
 def test_a_file_that_is_another_is_not_given_under_the_old_mark(tmp_path: Path, change: str) -> None:
-    files, (path, stamp) = OpenFiles(), laid(tmp_path, "a", "abc")
+    files, (path, stamp) = FdCache(), laid(tmp_path, "a", "abc")
     other = tmp_path / "a"
     if change == "removed":
         other.unlink()
@@ -74,12 +74,12 @@ def test_a_file_that_is_another_is_not_given_under_the_old_mark(tmp_path: Path, 
 
 
 def test_a_new_mark_closes_the_old_file(tmp_path: Path) -> None:
-    files, (path, stamp) = OpenFiles(), laid(tmp_path, "a", "abc")
+    files, (path, stamp) = FdCache(), laid(tmp_path, "a", "abc")
     first = files.get(path, stamp)
     held = os.fstat(first).st_ino
     (tmp_path / "b").write_text("longer")
     os.replace(tmp_path / "b", tmp_path / "a")
-    second = files.get(path, mark(os.stat(tmp_path / "a")))
+    second = files.get(path, stat_signature(os.stat(tmp_path / "a")))
     assert os.pread(second, 9, 0) == b"longer"
     assert os.fstat(second).st_ino != held
     assert len(files) == 1

@@ -6,39 +6,39 @@ import pytest
 
 from whimbrel.config.model import Layer, Section, SectionKind
 from whimbrel.regex import Regex, compile_regex
-from whimbrel.registry.module import Made, Reads
-from whimbrel.registry.phases import DECLINED, OK, Answer, Run
-from whimbrel.request.plan import Locations, Ready
+from whimbrel.registry.module import CompiledHook, Reads
+from whimbrel.registry.phases import DECLINED, OK, HookStatus, RunMode
+from whimbrel.request.plan import Locations, CompiledPhase
 
 
-def hook(answer: Answer) -> Made:
-    return Made(lambda r: answer, Reads.NOTHING, answer=answer)
+def hook(answer: HookStatus) -> CompiledHook:
+    return CompiledHook(lambda r: answer, Reads.NOTHING, constant=answer)
 
 
-ASKED = Made(lambda r: DECLINED, Reads.NOTHING)
+ASKED = CompiledHook(lambda r: DECLINED, Reads.NOTHING)
 
 
 @pytest.mark.parametrize(("made", "run", "answer"), [
-    ([], Run.FIRST, DECLINED),
-    ([], Run.ALL, OK),
-    ([], Run.VOID, OK),
-    ([hook(DECLINED), hook(OK), hook(403)], Run.FIRST, OK),
-    ([hook(DECLINED), hook(OK), hook(403)], Run.ALL, 403),
-    ([hook(DECLINED), hook(OK), hook(403)], Run.VOID, OK),
-    ([hook(OK), ASKED], Run.FIRST, OK),
-    ([hook(OK), ASKED], Run.ALL, None),
-    ([ASKED, hook(OK)], Run.FIRST, None),
-    ([Made(lambda r: OK, Reads.OUTSIDE, answer=OK)], Run.FIRST, None),
-    ([Made(lambda r: OK, Reads.CLIENT, answer=OK)], Run.FIRST, None),
+    ([], RunMode.RUN_FIRST, DECLINED),
+    ([], RunMode.RUN_ALL, OK),
+    ([], RunMode.VOID, OK),
+    ([hook(DECLINED), hook(OK), hook(403)], RunMode.RUN_FIRST, OK),
+    ([hook(DECLINED), hook(OK), hook(403)], RunMode.RUN_ALL, 403),
+    ([hook(DECLINED), hook(OK), hook(403)], RunMode.VOID, OK),
+    ([hook(OK), ASKED], RunMode.RUN_FIRST, OK),
+    ([hook(OK), ASKED], RunMode.RUN_ALL, None),
+    ([ASKED, hook(OK)], RunMode.RUN_FIRST, None),
+    ([CompiledHook(lambda r: OK, Reads.UNCACHEABLE, constant=OK)], RunMode.RUN_FIRST, None),
+    ([CompiledHook(lambda r: OK, Reads.CLIENT, constant=OK)], RunMode.RUN_FIRST, None),
 ])
-def test_a_phase_whose_hooks_always_say_the_same_has_an_answer(made: list[Made], run: Run, answer: Answer | None) -> None:
-    assert Ready(made, run).answer == answer
+def test_a_phase_whose_hooks_always_say_the_same_has_an_answer(made: list[CompiledHook], run: RunMode, answer: HookStatus | None) -> None:
+    assert CompiledPhase(made, run).constant == answer
 
 
 def test_hooks_for_other_methods_and_handlers_are_left_out() -> None:
-    get, options, cgi = Made(lambda r: OK), Made(lambda r: OK, methods=1 << 6), Made(lambda r: OK, handlers=frozenset(("cgi-script",)))
-    ready = Ready([get, options, cgi], Run.FIRST)
-    assert ready.usual == ((get.fn, False), (cgi.fn, False))
+    get, options, cgi = CompiledHook(lambda r: OK), CompiledHook(lambda r: OK, methods=1 << 6), CompiledHook(lambda r: OK, handlers=frozenset(("cgi-script",)))
+    ready = CompiledPhase([get, options, cgi], RunMode.RUN_FIRST)
+    assert ready.get_hooks == ((get.fn, False), (cgi.fn, False))
     assert ready.hooks == ((get.fn, False), (options.fn, False), (cgi.fn, False))
     assert ready.named("cgi-script") == ready.hooks
     assert ready.named("server-status") == ((get.fn, False), (options.fn, False))
@@ -51,30 +51,30 @@ def section(pattern: str, regex: Regex | None = None, *, fnmatch: bool = False) 
 
 
 @pytest.mark.parametrize(("made", "idle"), [
-    ([Made(lambda r: OK, needs_file=True)] * 2, True),
-    ([Made(lambda r: OK, needs_file=True), Made(lambda r: OK)], False),
-    ([Made(lambda r: OK, Reads.OUTSIDE, needs_file=True)], False),
-    ([Made(lambda r: OK, Reads.CLIENT, needs_file=True)], False),
+    ([CompiledHook(lambda r: OK, needs_file=True)] * 2, True),
+    ([CompiledHook(lambda r: OK, needs_file=True), CompiledHook(lambda r: OK)], False),
+    ([CompiledHook(lambda r: OK, Reads.UNCACHEABLE, needs_file=True)], False),
+    ([CompiledHook(lambda r: OK, Reads.CLIENT, needs_file=True)], False),
 ])
-def test_a_phase_is_idle_without_a_file_where_all_its_hooks_need_one(made: list[Made], idle: bool) -> None:
-    assert Ready(made, Run.ALL).idle is idle
+def test_a_phase_is_idle_without_a_file_where_all_its_hooks_need_one(made: list[CompiledHook], idle: bool) -> None:
+    assert CompiledPhase(made, RunMode.RUN_ALL).needs_file is idle
 
 
 def test_a_phase_waits_where_one_of_its_hooks_may() -> None:
-    assert [Ready([Made(lambda r: OK), Made(lambda r: OK, waits=waits)], Run.ALL).waits for waits in (True, False)] == [True, False]
+    assert [CompiledPhase([CompiledHook(lambda r: OK), CompiledHook(lambda r: OK, is_async=waits)], RunMode.RUN_ALL).is_async for waits in (True, False)] == [True, False]
 
 
 def test_literal_locations_are_found_by_the_first_segment() -> None:
     all_of_it, status, info, deep = section("/"), section("/status"), section("/info/"), section("/status/deep")
     found = Locations([all_of_it, status, info, deep])
-    assert found.about("/status") == [all_of_it, status, deep]
-    assert found.about("/status/deep/er") == [all_of_it, status, deep]
-    assert found.about("/info/x") == [all_of_it, info]
-    assert found.about("/statusses") == found.about("/") == [all_of_it]
-    assert found.about("*") == [all_of_it, status, info, deep]
+    assert found.candidates("/status") == [all_of_it, status, deep]
+    assert found.candidates("/status/deep/er") == [all_of_it, status, deep]
+    assert found.candidates("/info/x") == [all_of_it, info]
+    assert found.candidates("/statusses") == found.candidates("/") == [all_of_it]
+    assert found.candidates("*") == [all_of_it, status, info, deep]
 
 
 @pytest.mark.parametrize("other", [section("/x*", fnmatch=True), section("status"), section("^/a", compile_regex("^/a"))])
 def test_other_locations_have_to_be_asked_each_time(other: Section) -> None:
     sections = [section("/status"), other]
-    assert Locations(sections).about("/elsewhere") == sections
+    assert Locations(sections).candidates("/elsewhere") == sections

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.request.raw_head import BY_CLIENT, FieldSet, Near, RawHead, Shown, pieced, values_of
+from whimbrel.request.raw_head import BY_CLIENT, KeySpec, HeadPattern, RawHead, EscapedCache, render_template, template_values
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 
 
 def key(head: bytes, *names: str, client: str = "1") -> object:
-    found = FieldSet(frozenset(names)).sort(head.split(b"\r\n"), head.split(b"\r\n")[0], client)
+    found = KeySpec(frozenset(names)).build_key(head.split(b"\r\n"), head.split(b"\r\n")[0], client)
     return None if found is None else found[0]
 
 
@@ -47,13 +47,13 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES)
 def test_a_head_that_is_near_has_the_key_that_reading_its_lines_gives(value: bytes) -> None:
-    fields = FieldSet(frozenset(["user-agent"]))
-    found = fields.sort(HEAD.split(b"\r\n"), HEAD.split(b"\r\n")[0], "1")
+    fields = KeySpec(frozenset(["user-agent"]))
+    found = fields.build_key(HEAD.split(b"\r\n"), HEAD.split(b"\r\n")[0], "1")
     assert found is not None
-    near = Near(HEAD, b"Cookie: a=1", *found, most=4096)
+    near = HeadPattern(HEAD, b"Cookie: a=1", *found, most=4096)
     head = HEAD.replace(b" a=1", value)
-    alike = fields.sort(head.split(b"\r\n"), HEAD.split(b"\r\n")[0], "1") if head.count(b"\r\n\r\n") == 1 and len(head) <= 4096 else None
-    assert near.fits(head) is (alike == found)
+    alike = fields.build_key(head.split(b"\r\n"), HEAD.split(b"\r\n")[0], "1") if head.count(b"\r\n\r\n") == 1 and len(head) <= 4096 else None
+    assert near.matches(head) is (alike == found)
 
 
 @pytest.mark.parametrize("change", [
@@ -62,14 +62,14 @@ def test_a_head_that_is_near_has_the_key_that_reading_its_lines_gives(value: byt
     (b"Cookie: a=1", b"Cookie : a=1"), (b"Host: x\r\n", b""), (b"\r\n\r\n", b"\r\n\r\nGET"),
 ])
 def test_a_head_that_differs_elsewhere_is_not_near(change: tuple[bytes, bytes]) -> None:
-    assert not Near(HEAD, b"Cookie: a=1", (HEAD,), (), most=4096).fits(HEAD.replace(*change))
-    assert Near(HEAD, b"Cookie: a=1", (HEAD,), (), most=4096).fits(HEAD.replace(b"a=1", b""))
+    assert not HeadPattern(HEAD, b"Cookie: a=1", (HEAD,), (), most=4096).matches(HEAD.replace(*change))
+    assert HeadPattern(HEAD, b"Cookie: a=1", (HEAD,), (), most=4096).matches(HEAD.replace(b"a=1", b""))
 
 
 def test_a_short_head_is_not_near_although_its_ends_overlap() -> None:
-    near = Near(b"GET / HTTP/1.1\r\nA:\r\n\r\n", b"A:", (b"",), (), most=4096)
-    assert near.fits(b"GET / HTTP/1.1\r\nA: 1\r\n\r\n")
-    assert not near.fits(b"GET / HTTP/1.1\r\nA:\r\n")
+    near = HeadPattern(b"GET / HTTP/1.1\r\nA:\r\n\r\n", b"A:", (b"",), (), most=4096)
+    assert near.matches(b"GET / HTTP/1.1\r\nA: 1\r\n\r\n")
+    assert not near.matches(b"GET / HTTP/1.1\r\nA:\r\n")
 
 
 @pytest.mark.parametrize(("head", "told", "expected"), [
@@ -85,7 +85,7 @@ def test_a_short_head_is_not_near_although_its_ends_overlap() -> None:
 def test_what_a_log_tells_of_a_head(head: bytes, told: tuple[bytes, ...], expected: bytes) -> None:
     """Lines with holes, filled twice: the second time from what was remembered."""
     outline = (tuple(lambda _view, text=text: text for text in (b'"', b'" ', b" 100% ", b"\n")), (b"", b"referer", b"agent"))
-    shown: Shown = {}
+    shown: EscapedCache = {}
     for _ in range(2):
-        values = values_of(head, told, shown, {b"": b"-", b"referer": b"-", b"agent": b"-"})
-        assert pieced(outline, None) % values == expected
+        values = template_values(head, told, shown, {b"": b"-", b"referer": b"-", b"agent": b"-"})
+        assert render_template(outline, None) % values == expected

@@ -13,8 +13,8 @@ from whimbrel.dialect import V22, V24, Dialect
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.standin import StandIn
-from whimbrel.testing.wire import Client
+from whimbrel.testing.standin import FakeRuntime
+from whimbrel.testing.wire import TestClient
 
 MODULES = "".join(f"LoadModule {name}_module m/mod_{name}.so\n" for name in ("mpm_event", "authz_core", "unixd"))
 CONF = """
@@ -37,7 +37,7 @@ DocumentRoot "{root}/one"
 
 def ask(engine: Engine, path: str) -> tuple[str, str]:
     """Status and Location of an answer to a client that names no host."""
-    client = Client(engine, Connection("127.0.0.1", 50_000, "127.0.0.1", 80))
+    client = TestClient(engine, Connection("127.0.0.1", 50_000, "127.0.0.1", 80))
     got = client.send(f"GET {path} HTTP/1.0\r\n\r\n".encode()).decode("latin-1")
     found = re.search(r"\r\nLocation: ([^\r]*)", got)
     return got.split(" ")[1], found[1] if found else ""
@@ -52,7 +52,7 @@ def test_server_path(tmp_path: Path, dialect: Dialect, more: str, server_path: s
     (tmp_path / "two/index.html").write_text("two\n")
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/httpd.conf").write_text(CONF.format(root=tmp_path, path=server_path, more=more))
-    engine = Engine(load(LoadOptions(server_root=str(tmp_path)), ALL, dialect), StandIn())
+    engine = Engine(load(LoadOptions(server_root=str(tmp_path)), ALL, dialect), FakeRuntime())
     assert ask(engine, "/d/") == ("200", "")
     assert ask(engine, "/d") == slashless
     assert ask(engine, "/dx") == ("404", "")

@@ -9,9 +9,9 @@ from time import thread_time
 import pytest
 from tests.unit.modules.asked import engine
 
-from whimbrel.config.core import CoreServer
-from whimbrel.http.head import Ending, read_head
-from whimbrel.request.answer import Answer
+from whimbrel.config.core import CoreServerConfig
+from whimbrel.http.head import InputState, read_head
+from whimbrel.request.answer import Response
 from whimbrel.request.body import RequestBody
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules
@@ -35,12 +35,12 @@ CheckSpelling On
 
 async def answered(serving: Engine, path: str) -> int:
     """The number of bytes of the response to a GET for *path*."""
-    core = serving.main.conf(CoreServer)
+    core = serving.main.config(CoreServerConfig)
     data = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-    head = read_head(data, head_limits(core), head_rules(core, serving.configuration), ending=Ending.OPEN)
+    head = read_head(data, head_limits(core), head_rules(core, serving.configuration), ending=InputState.OPEN)
     assert head is not None
     made = serving.respond(Connection("127.0.0.1", 50000, "127.0.0.1", 80), head, RequestBody(0))
-    answer = made if isinstance(made, Answer) else await made
+    answer = made if isinstance(made, Response) else await made
     size = sum(len(part) if isinstance(part, bytes) else part.length for part in answer.parts)
     if answer.stream is not None:
         async for piece in answer.stream:

@@ -14,50 +14,50 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.dialect import V22, V24, Dialect
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
-from whimbrel.request.files import FileView
+from whimbrel.request.files import Dependencies
 from whimbrel.request.record import Connection
-from whimbrel.request.variables import Variables
-from whimbrel.testing.standin import StandIn
+from whimbrel.request.variables import LazyEnv
+from whimbrel.testing.standin import FakeRuntime
 
 ID = {V24: r"[A-Za-z0-9_-]{27}", V22: r"[A-Za-z0-9@-]{24}"}
 HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-def variables(files: FileView) -> Variables:
+def variables(files: Dependencies) -> LazyEnv:
     given = iter("one two three".split())
-    return Variables({"A": "b"}, files, lambda second, address: f"{next(given)} {second} {address}", 7, "::1")
+    return LazyEnv({"A": "b"}, files, lambda second, address: f"{next(given)} {second} {address}", 7, "::1")
 
 
 def test_nobody_asked() -> None:
-    files = FileView()
+    files = Dependencies()
     table = variables(files)
     table["C"] = "d"
     table.pop("A")
     table.update({"E": "f"})
     assert (table.get("c"), table.get("none"), "UNIQUE_ID" in table, len(table), bool(table)) == ("d", None, True, 3, True)
-    assert not files.own
+    assert not files.is_per_request
 
 
 @pytest.mark.parametrize("name", ["UNIQUE_ID", "unique_id"])
 def test_it_is_made_once(name: str) -> None:
-    files = FileView()
+    files = Dependencies()
     table = variables(files)
     child = table.copy()
     assert [child.get(name), table.get(name), table["UNIQUE_ID"], table.copy()["UNIQUE_ID"]] == ["one 7 ::1"] * 4
-    assert files.own
+    assert files.is_per_request
     assert dict(table.items()) == {"A": "b", "UNIQUE_ID": "one 7 ::1"}
-    assert table.again(FileView(), 9)["UNIQUE_ID"] == "two 9 ::1"
+    assert table.for_request(Dependencies(), 9)["UNIQUE_ID"] == "two 9 ::1"
 
 
 def test_whoever_looks_at_all_sees_it() -> None:
     for look in (lambda t: list(t), lambda t: list(t.keys()), lambda t: list(t.values()), lambda t: list(t.items()), lambda t: list({**t})):
-        files = FileView()
+        files = Dependencies()
         assert len(look(variables(files))) == 2
-        assert files.own
+        assert files.is_per_request
 
 
 def test_beneath_and_away() -> None:
-    files = FileView()
+    files = Dependencies()
     table = variables(files).over({"A": "x", "Z": "y"})
     assert list(table.items()) == [("A", "b"), ("Z", "y"), ("UNIQUE_ID", "one 7 ::1")]
     table.pop("UNIQUE_ID", None)
@@ -79,7 +79,7 @@ def engine(root: Path, more: str, dialect: Dialect = V24) -> Engine:
     text = f'{loads}Listen 127.0.0.1:8080\nServerName localhost\n'
     text += f'DocumentRoot "{root}/htdocs"\nCustomLog logs/access_log "%{{UNIQUE_ID}}e %>s"\n{more}'
     (root / "conf/httpd.conf").write_text(text)
-    return Engine(load(LoadOptions(server_root=str(root)), ALL, dialect), StandIn())
+    return Engine(load(LoadOptions(server_root=str(root)), ALL, dialect), FakeRuntime())
 
 
 @pytest.mark.parametrize("more", ["", "SetEnv A b\n", "SetEnvIf None x y\nSetEnvIf A b c\n"])

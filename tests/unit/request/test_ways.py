@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.access import Site
 
-from whimbrel.request.files import FileView
+from whimbrel.request.files import Dependencies
 
 MODULES = "mpm_event authz_core dir mime alias autoindex"
 CONF = """
@@ -131,15 +131,15 @@ def test_a_known_way_asks_the_file_system_once(tmp_path: Path, monkeypatch: pyte
     assert [status(site, path) for path in ("/in/h.html", "/in/h.html", "/in/none")] == [200, 200, 404]
     asked: list[str] = []
 
-    def counted(real: Callable[[FileView, str], os.stat_result | None]) -> Callable[[FileView, str], os.stat_result | None]:
-        def ask(view: FileView, path: str) -> os.stat_result | None:
+    def counted(real: Callable[[Dependencies, str], os.stat_result | None]) -> Callable[[Dependencies, str], os.stat_result | None]:
+        def ask(view: Dependencies, path: str) -> os.stat_result | None:
             asked.append(path.removeprefix(f"{tmp_path}/htdocs"))
             return real(view, path)
 
         return ask
 
     for name in ("stat", "lstat"):
-        monkeypatch.setattr(FileView, name, counted(getattr(FileView, name)))
+        monkeypatch.setattr(Dependencies, name, counted(getattr(Dependencies, name)))
     assert status(site, "/in/h.html") == 200
     assert asked == ["/in/h.html"]
     asked.clear()

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whimbrel.server import children as processes
-from whimbrel.server.children import Child, Children, FatalChild, is_stopped, pipe
-from whimbrel.server.scoreboard import Board
+from whimbrel.server.children import Child, WorkerPool, FatalChild, is_stopped, pipe
+from whimbrel.server.scoreboard import SharedScoreboard
 from whimbrel.server.words import EVENT
 from whimbrel.server.worker import FATAL, HEARTBEAT
 
@@ -45,22 +45,22 @@ def test_a_fork_that_fails_is_told_and_tried_again_later(monkeypatch: pytest.Mon
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(os, "fork", refuse)
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
-    children.complete(generation, 1)
+    children.spawn_missing(generation, 1)
     assert told.lines == [("error", "(11)Resource temporarily unavailable: AH00159: fork: Unable to fork new process")]
     assert children.respawn_at is not None and children.respawn_at > time.monotonic()
     assert children.running == {}
 
 
 def test_when_every_slot_is_taken_the_oldest_has_to_go() -> None:
-    children, told = Children(Board(2)), Told()
+    children, told = WorkerPool(SharedScoreboard(2)), Told()
     generation: Any = told
     sleepers = [subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2)]
     try:
         for slot, one in enumerate(sleepers):
             children.running[one.pid] = Child(one.pid, slot, slot, float(slot))
-        children.complete(generation, 1)
+        children.spawn_missing(generation, 1)
         assert sleepers[0].wait(10) == -signal.SIGTERM
         assert sleepers[1].poll() is None
         assert told.lines == [("error", "AH00485: scoreboard is full, not at MaxRequestWorkers")]
@@ -71,7 +71,7 @@ def test_when_every_slot_is_taken_the_oldest_has_to_go() -> None:
 
 
 @contextmanager
-def a_child(children: Children, program: str, slot: int = 0, **attributes: Any) -> Iterator[tuple[Child, int]]:
+def a_child(children: WorkerPool, program: str, slot: int = 0, **attributes: Any) -> Iterator[tuple[Child, int]]:
     """A process in the place of a worker, and the writing end of its pipe; ended with the test."""
     ours, theirs = pipe()
     process = subprocess.Popen([sys.executable, "-c", program])
@@ -85,10 +85,10 @@ def a_child(children: Children, program: str, slot: int = 0, **attributes: Any) 
         os.close(theirs)
 
 
-def reaped(children: Children, told: Any, pid: int) -> None:
+def reaped(children: WorkerPool, told: Any, pid: int) -> None:
     end = time.monotonic() + 20
     while pid in children.running:
-        children.bury(told)
+        children.reap(told)
         assert time.monotonic() < end
         time.sleep(0.01)
 
@@ -100,7 +100,7 @@ SLEEP = "import time; time.sleep(60)"
 @given(st.binary(min_size=1, max_size=3000))
 def test_no_message_stops_the_master(data: bytes) -> None:
     """The line ``busy \xb2`` was a ValueError once."""
-    children = Children(Board(4))
+    children = WorkerPool(SharedScoreboard(4))
     ours, theirs = pipe()
     one = children.running[1] = Child(1, 0, 3, 0.0, ours)
     os.write(theirs, data)
@@ -114,7 +114,7 @@ def test_no_message_stops_the_master(data: bytes) -> None:
 
 
 def test_a_worker_speaks_for_itself_alone() -> None:
-    children = Children(Board(4))
+    children = WorkerPool(SharedScoreboard(4))
     pipes = [pipe(), pipe()]
     for pid, (ours, _) in enumerate(pipes):
         children.running[pid] = Child(pid, pid, 3, 0.0, ours)
@@ -124,7 +124,7 @@ def test_a_worker_speaks_for_itself_alone() -> None:
 
 
 def test_more_descriptors_than_select_knows() -> None:
-    children = Children(Board(4))
+    children = WorkerPool(SharedScoreboard(4))
     ours, theirs = pipe()
     high = os.dup2(ours, 2000)
     children.running[1] = Child(1, 0, 3, 0.0, high)
@@ -140,7 +140,7 @@ def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.Mo
     """SIGABRT first, for its last words; then SIGKILL."""
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     stubborn = "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); print(flush=True); time.sleep(60)"
     with a_child(children, SLEEP) as (one, _), a_child(children, stubborn, 1) as (other, _):
@@ -158,7 +158,7 @@ def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.Mo
 def test_heartbeats_and_debuggers_keep_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     with a_child(children, SLEEP) as (_, control), a_child(children, SLEEP, 1) as (stopped, _):
         os.kill(stopped.pid, signal.SIGSTOP)
@@ -169,13 +169,13 @@ def test_heartbeats_and_debuggers_keep_a_worker(monkeypatch: pytest.MonkeyPatch)
             children.listen(0.0)
             children.watch(generation)
             time.sleep(0.03)
-        children.bury(generation)
+        children.reap(generation)
         assert len(children.running) == 2
         assert told.lines == []
 
 
 def test_a_master_that_was_stopped_itself_blames_nobody() -> None:
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     children.running[1] = Child(1, 0, 3, 0.0)
     children._watched -= 3600.0
@@ -187,7 +187,7 @@ def test_a_master_that_was_stopped_itself_blames_nobody() -> None:
 @pytest.mark.parametrize(("ready", "born_in", "fatal"), [(False, 3, True), (True, 3, False), (False, 2, False)])
 def test_the_fatal_status_counts_only_from_a_worker_that_could_not_begin(ready: bool, born_in: int, fatal: bool) -> None:
     """httpd: nor does that of an earlier generation.  A worker that has met clients could be anybody's."""
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     with a_child(children, f"raise SystemExit({FATAL})", is_ready=ready) as (one, _):
         one.generation = born_in
@@ -203,7 +203,7 @@ def test_the_fatal_status_counts_only_from_a_worker_that_could_not_begin(ready: 
 
 @pytest.mark.parametrize("status", [0, 1])
 def test_workers_that_die_at_once_are_replaced_with_a_pause(status: int) -> None:
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     with a_child(children, f"raise SystemExit({status})") as (one, _):
         one.born = time.monotonic()
         reaped(children, told, one.pid)
@@ -211,8 +211,8 @@ def test_workers_that_die_at_once_are_replaced_with_a_pause(status: int) -> None
 
 
 def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
-    board = Board(4)
-    children, told = Children(board), Told()
+    board = SharedScoreboard(4)
+    children, told = WorkerPool(board), Told()
     with a_child(children, "pass", 2) as (one, _):
         board._memory[2 * 16:3 * 16] = b"\xfe" * 16
         reaped(children, told, one.pid)
@@ -222,22 +222,22 @@ def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
 
 def test_an_end_that_waits_in_vain_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "PATIENCE", 0.1)
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     with a_child(children, deaf) as (one, _):
         time.sleep(0.5)
-        children.end(generation)
+        children.terminate(generation)
     assert told.lines[0] == ("error", f"AH00046: child process {one.pid} still did not exit, sending a SIGKILL")
     assert children.running == {}
 
 
 def test_other_processes_are_the_logs_affair() -> None:
-    children, told = Children(Board(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     end = time.monotonic() + 20
     while told.ended != [process.pid] and time.monotonic() < end:
-        children.bury(generation)
+        children.reap(generation)
     assert told.ended == [process.pid]
     process.returncode = 0

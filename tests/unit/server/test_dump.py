@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from tests.unit.server.test_protocol import Said, Told, Wire
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.dialect import V22, Dialect
 from whimbrel.http.head import Head
-from whimbrel.modules.mod_dumpio import DumpioServer
+from whimbrel.modules.mod_dumpio import DumpioServerConfig
 from whimbrel.request.body import RequestBody
 from whimbrel.request.log import LEVELS
-from whimbrel.server.dump import DumpingProtocol
-from whimbrel.server.service import Service
+from whimbrel.server.dump import DumpIOProtocol
+from whimbrel.server.service import WorkerState
 
 HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 READ = [
@@ -52,12 +52,12 @@ WRITTEN = [
 class Dumped(Told):
     """An engine whose one server wants a dump; `lines` is what the error log gets."""
 
-    def __init__(self, handler: Callable[[Head, RequestBody], Any], settings: DumpioServer, dialect: Dialect | None, level: str) -> None:
+    def __init__(self, handler: Callable[[Head, RequestBody], Any], settings: DumpioServerConfig, dialect: Dialect | None, level: str) -> None:
         super().__init__(handler)
-        self.settings, self.lines = settings, []  # type: tuple[DumpioServer, list[tuple[str, str, str]]]
+        self.settings, self.lines = settings, []  # type: tuple[DumpioServerConfig, list[tuple[str, str, str]]]
         self.error_log = self
         self.configuration.dialect = dialect or self.configuration.dialect
-        self.main.record(CoreServer).log_level = {"": LEVELS[level]}
+        self.main.record(CoreServerConfig).log_level = {"": LEVELS[level]}
 
     def provider(self, group: str, name: str) -> Any:
         return (lambda _configuration, _server: self.settings) if group == "dumpio" else None
@@ -73,42 +73,42 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-def told(loop: asyncio.AbstractEventLoop, settings: DumpioServer, *, dialect: Dialect | None = None, level: str = "trace7",
+def told(loop: asyncio.AbstractEventLoop, settings: DumpioServerConfig, *, dialect: Dialect | None = None, level: str = "trace7",
          body: bytes = b"dump me\n") -> list[tuple[str, str, str]]:
     def handler(_head: Head, _body: RequestBody) -> Said:
         said = Said(body, close=True)
-        said.request.info = None
+        said.request.finfo = None
         return said
 
     engine = Dumped(handler, settings, dialect, level)
-    protocol = DumpingProtocol(Service(engine, loop))  # type: ignore[arg-type]
+    protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]
     protocol.connection_made(Wire())
     protocol.data_received(HEAD)
     return engine.lines
 
 
 def test_both_directions(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServer(True, True)) == [("192.0.2.7", "trace7", line) for line in READ + WRITTEN]
+    assert told(loop, DumpioServerConfig(True, True)) == [("192.0.2.7", "trace7", line) for line in READ + WRITTEN]
 
 
 def test_one_direction(loop: asyncio.AbstractEventLoop) -> None:
-    assert [line for _client, _level, line in told(loop, DumpioServer(True, False))] == READ
+    assert [line for _client, _level, line in told(loop, DumpioServerConfig(True, False))] == READ
 
 
 def test_nothing_where_the_level_is_lower(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServer(True, True), level="trace6") == []
+    assert told(loop, DumpioServerConfig(True, True), level="trace6") == []
 
 
 def test_22_names_its_source_instead_of_the_client(loop: asyncio.AbstractEventLoop) -> None:
-    lines = told(loop, DumpioServer(True, False, "debug"), dialect=V22, level="debug")
+    lines = told(loop, DumpioServerConfig(True, False, "debug"), dialect=V22, level="debug")
     assert lines[0] == ("", "debug", "mod_dumpio.c(135): mod_dumpio: dumpio_in [getline-blocking] 0 readbytes")
 
 
 def test_22_notices_need_no_level(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServer(True, False, "notice"), dialect=V22, level="warn")[0] == ("", "notice", READ[0])
+    assert told(loop, DumpioServerConfig(True, False, "notice"), dialect=V22, level="warn")[0] == ("", "notice", READ[0])
 
 
 def test_long_data_is_cut_and_a_nul_ends_a_line(loop: asyncio.AbstractEventLoop) -> None:
-    lines = [line for _client, _level, line in told(loop, DumpioServer(False, True), body=b"a" * 1968 + b"b\0c")]
+    lines = [line for _client, _level, line in told(loop, DumpioServerConfig(False, True), body=b"a" * 1968 + b"b\0c")]
     assert lines[5:8] == ["mod_dumpio:  dumpio_out (data-HEAP): " + "a" * 1968, "mod_dumpio:  dumpio_out (data-HEAP): b",
                           "mod_dumpio:  dumpio_out (metadata-EOS): 0 bytes"]

@@ -18,7 +18,7 @@ from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
 from tests.performance.site import MTIME, NOW, Driving, Site, Wire
 
-from whimbrel.server.http2_kept import Repeater, Same
+from whimbrel.server.http2_kept import CachedResponder, LastHit
 from whimbrel.server.protocol import HttpProtocol
 
 PATHS = ["/1k.html", "/1k.html?#", "/none/#", "/list", "/list/", "/deep/a/b/c/d/1k.html?#", "/clock.shtml", "*", "/big.bin?#", "x"]
@@ -36,7 +36,7 @@ class Gathering(Wire):
         self.out += bytes(data)
 
 
-class NeverRepeats(Repeater):
+class NeverRepeats(CachedResponder):
     """Leaves every request to the engine."""
 
     def at_once(self, data: bytes, at: int, most: int) -> int:
@@ -103,14 +103,14 @@ def roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_requests_get_the_same_answers_with_and_without_a_stream(roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance, short, give = random.Random(seed), [0], Repeater._give
+    chance, short, give = random.Random(seed), [0], CachedResponder._give
 
-    def counted(self: Repeater, number: int, kept: Any, head: Any) -> bool:
+    def counted(self: CachedResponder, number: int, kept: Any, head: Any) -> bool:
         found = give(self, number, kept, head)
         short[0] += found
         return found
 
-    monkeypatch.setattr(Repeater, "_give", counted)
+    monkeypatch.setattr(CachedResponder, "_give", counted)
     sites = [Site(root) for root in roots]
     for site in sites:
         site.loop = site.service.loop = Driving()  # type: ignore[assignment]
@@ -134,13 +134,13 @@ def test_requests_get_the_same_answers_with_and_without_a_stream(roots: tuple[Pa
 
 @pytest.mark.parametrize("seed", range(4))
 def test_requests_that_arrive_together_get_the_same_answers(roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance, again, once_more = random.Random(seed), [0], Repeater._once_more
+    chance, again, once_more = random.Random(seed), [0], CachedResponder._replay
 
-    def counted(self: Repeater, number: int, same: Same) -> None:
+    def counted(self: CachedResponder, number: int, same: LastHit) -> None:
         again[0] += 1
         once_more(self, number, same)
 
-    monkeypatch.setattr(Repeater, "_once_more", counted)
+    monkeypatch.setattr(CachedResponder, "_once_more", counted)
     sites = [Site(root) for root in roots]
     for site in sites:
         site.loop = site.service.loop = Driving()  # type: ignore[assignment]

@@ -17,7 +17,7 @@ import pytest
 
 import whimbrel
 from whimbrel.modules.dbd_drivers import DRIVERS, LIBRARIES
-from whimbrel.server.imports import LATER
+from whimbrel.server.imports import LAZY_IMPORTS
 
 PACKAGE = Path(whimbrel.__file__).parent
 NOT_IN_SERVERS = ("access", "cli", "lsp", "replay", "report", "testing", "upgrade", "utilities", "verify")
@@ -97,14 +97,14 @@ def imported(tmp_path: Path) -> Callable[..., set[str]]:
 @pytest.mark.parametrize("file", servers_files(), ids=name_of)
 def test_what_functions_import_is_listed(file: Path) -> None:
     name = name_of(file)
-    listed = {f"whimbrel{one}" if one.startswith(".") else one for one in LATER.get(name, "").split()}
+    listed = {f"whimbrel{one}" if one.startswith(".") else one for one in LAZY_IMPORTS.get(name, "").split()}
     asked = {one for one in imports_in_functions(file) if (name, one) not in NEVER}
     assert asked - always() <= listed
     assert {one for one in listed if one.startswith("whimbrel.")} <= asked
 
 
 def test_no_list_is_of_a_module_that_is_gone() -> None:
-    assert set(LATER) <= {name_of(file) for file in servers_files()}
+    assert set(LAZY_IMPORTS) <= {name_of(file) for file in servers_files()}
     assert {name for name, _ in NEVER} <= {name_of(file) for file in servers_files()}
 
 

@@ -13,7 +13,7 @@ import pytest
 from whimbrel.config.model import LogSink
 from whimbrel.dialect import V22, V24
 from whimbrel.errors import StartError
-from whimbrel.server.logs import MAX_WAITING, Logs, Output, Syslog, grouped
+from whimbrel.server.logs import MAX_WAITING, Logs, LogFile, Syslog, grouped
 
 
 # logs ---------------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ def test_lines_are_grouped_within_what_a_pipe_keeps_together() -> None:
 
 def test_buffered_logs_wait_for_a_block(tmp_path: Path) -> None:
     target = tmp_path / "log"
-    output = Output(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND), hold=True)
+    output = LogFile(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND), hold=True)
     output.add(b"x" * 100 + b"\n")
     output.flush(everything=False)
     assert target.read_bytes() == b""
@@ -57,7 +57,7 @@ def test_lines_of_two_processes_are_never_torn(tmp_path: Path) -> None:
 def test_what_a_full_pipe_refuses_is_kept() -> None:
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
-    output = Output(write_end, pipe=True)
+    output = LogFile(write_end, pipe=True)
     wanted = b""
     for number in range(40000):
         line = b"%08d\n" % number
@@ -94,7 +94,7 @@ def test_names_without_a_slash_are_files_of_the_working_folder() -> None:
 
 
 def test_a_full_disk_raises_nothing_and_keeps_a_bounded_rest_of_whole_lines() -> None:
-    output = Output(os.open("/dev/full", os.O_WRONLY))
+    output = LogFile(os.open("/dev/full", os.O_WRONLY))
     for number in range(3 * MAX_WAITING // 100):
         output.add(b"%099d\n" % number)
         if number % 1000 == 0:
@@ -124,14 +124,14 @@ def test_what_waits_is_written_when_the_program_reads_again() -> None:
     sink = LogSink("a program", piped=True)
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
-    logs.outputs[sink] = Output(write_end, pipe=True)
+    logs.outputs[sink] = LogFile(write_end, pipe=True)
     logs.attach(lambda call: None, lambda _seconds, call: later.append(call))
     wanted = b""
     for number in range(9000):
         line = b"%015d\n" % number
         wanted += line
         logs.write(sink, line)
-    logs.turn_over()
+    logs.flush_tick()
     assert len(later) == 1
     got = b""
     while later:
@@ -145,7 +145,7 @@ def test_what_waits_is_written_when_the_program_reads_again() -> None:
 def test_the_end_waits_for_a_slow_program_only_so_long() -> None:
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
-    output = Output(write_end, pipe=True)
+    output = LogFile(write_end, pipe=True)
     output.add(b"x" * 999 + b"\n")
     for _ in range(100):
         output.add(b"x" * 999 + b"\n")

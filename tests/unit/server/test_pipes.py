@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.config.model import LogSink
-from whimbrel.server.pipes import LogProgram, words
+from whimbrel.server.pipes import PipedLog, words
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -30,11 +30,11 @@ def test_words(command: str, want: list[str]) -> None:
 def test_a_shell_sees_its_own_characters_and_a_program_does_not(tmp_path: Path) -> None:
     """`|$/bin/cat > f` writes the file, `|/bin/cat > f` gets words that are no files."""
     by_shell, direct = tmp_path / "shell", tmp_path / "direct"
-    first = LogProgram(LogSink(f"/bin/cat > {by_shell}", piped=True, shell=True))
+    first = PipedLog(LogSink(f"/bin/cat > {by_shell}", piped=True, shell=True))
     first.start()
     os.write(first.write_end, b"line\n")
     until(lambda: by_shell.exists() and by_shell.read_bytes() == b"line\n")
-    second = LogProgram(LogSink(f"/bin/cat > {direct}", piped=True))
+    second = PipedLog(LogSink(f"/bin/cat > {direct}", piped=True))
     second.start()
     until(lambda: not second.runs())
     assert not direct.exists()
@@ -45,7 +45,7 @@ def test_a_shell_sees_its_own_characters_and_a_program_does_not(tmp_path: Path) 
 
 def test_a_program_that_is_started_again_gets_what_waits(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    program = LogProgram(LogSink(f"/usr/bin/head -n 1 > {out}", piped=True, shell=True))
+    program = PipedLog(LogSink(f"/usr/bin/head -n 1 > {out}", piped=True, shell=True))
     program.start()
     until(lambda: program.runs())
     os.write(program.write_end, b"first\n")
@@ -60,7 +60,7 @@ def test_a_program_that_is_started_again_gets_what_waits(tmp_path: Path) -> None
 
 def test_a_name_without_a_slash_is_a_file_of_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    program = LogProgram(LogSink("cat", piped=True))
+    program = PipedLog(LogSink("cat", piped=True))
     with pytest.raises(FileNotFoundError):
         program.start()
     program.close()

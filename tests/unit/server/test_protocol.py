@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.model import Server
 from whimbrel.dialect import V24
 from whimbrel.http.head import Head
-from whimbrel.http.lines import Reason
+from whimbrel.http.lines import LogMessage
 from whimbrel.registry.methods import Methods
-from whimbrel.request.answer import Answer, Framing
+from whimbrel.request.answer import Response, Framing
 from whimbrel.request.body import BodyError, RequestBody
-from whimbrel.request.books import KeptAnswers
-from whimbrel.request.files import Looks
+from whimbrel.request.books import ResponseCache
+from whimbrel.request.files import TickStatCache
 from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.service import Service
+from whimbrel.server.service import WorkerState
 
 
 class Wire(asyncio.Transport):
@@ -62,7 +62,7 @@ class Wire(asyncio.Transport):
         return 0
 
 
-class Said(Answer):
+class Said(Response):
     """An answer with a body of bytes."""
 
     def __init__(self, body: bytes, *, close: bool = False, stream: Any = None, framing: Framing = Framing.LENGTH) -> None:
@@ -83,8 +83,8 @@ class Told:
     def __init__(self, handler: Callable[[Head, RequestBody], Any]) -> None:
         self.handler = handler
         self.main = Server()
-        self.main.record(CoreServer).keep_alive_timeout = 1.0
-        self.kept, self.looks = KeptAnswers(), Looks()
+        self.main.record(CoreServerConfig).keep_alive_timeout = 1.0
+        self.kept, self.looks = ResponseCache(), TickStatCache()
         self.configuration = types.SimpleNamespace(
             servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods(), provider=self.provider)
 
@@ -109,7 +109,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def connected(loop: asyncio.AbstractEventLoop, handler: Callable[[Head, RequestBody], Any]) -> tuple[HttpProtocol, Wire]:
     problems: list[BaseException] = []
-    service = Service(Told(handler), loop, report=problems.append)  # type: ignore[arg-type]
+    service = WorkerState(Told(handler), loop, report=problems.append)  # type: ignore[arg-type]
     protocol, wire = HttpProtocol(service), Wire()
     protocol.connection_made(wire)
     return protocol, wire
@@ -146,7 +146,7 @@ def test_a_head_may_come_in_pieces(loop: asyncio.AbstractEventLoop) -> None:
 def test_a_later_request_waits_for_a_slow_answer(loop: asyncio.AbstractEventLoop) -> None:
     gate = loop.create_future()
 
-    async def slow() -> Answer:
+    async def slow() -> Response:
         await gate
         return Said(b"slow")
 
@@ -159,7 +159,7 @@ def test_a_later_request_waits_for_a_slow_answer(loop: asyncio.AbstractEventLoop
     assert wire.out == b"[head]slow[head]fast"
 
 
-async def read_it(body: RequestBody) -> Answer:
+async def read_it(body: RequestBody) -> Response:
     return Said(await body.read_all())
 
 
@@ -203,7 +203,7 @@ def test_an_unread_body_is_dropped_before_the_next_request(loop: asyncio.Abstrac
 def test_a_client_that_leaves_in_its_body_fails_the_reader(loop: asyncio.AbstractEventLoop) -> None:
     seen: list[int] = []
 
-    async def handler(body: RequestBody) -> Answer:
+    async def handler(body: RequestBody) -> Response:
         try:
             await body.read_all()
         except BodyError as problem:
@@ -228,7 +228,7 @@ def test_after_the_last_answer_our_side_closes_and_the_rest_is_dropped(loop: asy
 
 
 def test_a_client_that_half_closes_still_gets_its_answer(loop: asyncio.AbstractEventLoop) -> None:
-    async def slow() -> Answer:
+    async def slow() -> Response:
         await asyncio.sleep(0)
         return Said(b"late")
 
@@ -243,9 +243,9 @@ def test_a_failure_noted_in_an_absent_body_is_not_the_next_request_s(loop: async
     seen: list[Any] = []
 
     def handler(head: Head, body: RequestBody) -> Said:
-        seen.append((body.failure, body.noticed, body.ended, body.length))
+        seen.append((body.failure, body.failure_reported, body.ended, body.length))
         if head.uri == "/b":
-            body.refused(BodyError(413, Reason("", "", "", "")))
+            body.refused(BodyError(413, LogMessage("", "", "", "")))
         return Said(b"")
 
     protocol, _wire = connected(loop, handler)
@@ -263,7 +263,7 @@ def test_an_idle_connection_ends_without_a_word(loop: asyncio.AbstractEventLoop)
 def test_too_much_ahead_stops_reading_until_the_answer_is_out(loop: asyncio.AbstractEventLoop) -> None:
     gate = loop.create_future()
 
-    async def slow() -> Answer:
+    async def slow() -> Response:
         await gate
         return Said(b"x")
 
@@ -298,11 +298,11 @@ def test_streams_are_framed(loop: asyncio.AbstractEventLoop, framing: Framing, w
 
 
 def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEventLoop) -> None:
-    def broken(head: Head, body: RequestBody) -> Answer:
+    def broken(head: Head, body: RequestBody) -> Response:
         raise RuntimeError("oops")
 
     problems: list[BaseException] = []
-    service = Service(Told(broken), loop, report=problems.append)  # type: ignore[arg-type]
+    service = WorkerState(Told(broken), loop, report=problems.append)  # type: ignore[arg-type]
     protocol, wire = HttpProtocol(service), Wire()
     protocol.connection_made(wire)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -311,7 +311,7 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
 
 
 def test_draining_ends_a_connection_with_its_next_answer(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(b"a", close=protocol.connection.ending))
+    protocol, wire = connected(loop, lambda head, body: Said(b"a", close=protocol.connection.is_draining))
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     protocol.service.drain()
     assert not wire.ended

@@ -12,8 +12,8 @@ from tests.unit.request.test_books import root as root
 
 from whimbrel.request.engine import Engine
 from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.service import Service
-from whimbrel.testing.standin import StandIn
+from whimbrel.server.service import WorkerState
+from whimbrel.testing.standin import FakeRuntime
 
 NOW = 1_790_000_000.5
 MODULES = ("whimbrel.server.service", "whimbrel.server.answering")
@@ -34,11 +34,11 @@ class Site:
     def __init__(self, root: Path) -> None:
         self.engine: Engine = engine(root)
         runtime = self.engine.runtime
-        assert isinstance(runtime, StandIn)
+        assert isinstance(runtime, FakeRuntime)
         self.runtime = runtime
         runtime.now = lambda: NOW  # type: ignore[method-assign]
         self.loop = Loop()
-        self.service = Service(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
+        self.service = WorkerState(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
 
     def fail(self, problem: BaseException) -> None:
         raise problem
@@ -67,7 +67,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fresh(site: Site, connection: HttpProtocol, data: bytes) -> tuple[bytes, list[bytes]]:
     """The answer of an engine that has kept nothing, to as many earlier requests of the connection."""
-    site.engine.kept.clear()
+    site.engine.response_cache.clear()
     at = site.connect(connection.connection.client_port)
     at[0].connection.served = connection.connection.served
     found = site.ask(at, data)
@@ -105,7 +105,7 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
                 break
             expected = fresh(other, at[0], data)
             assert site.ask(at, data) == expected, data
-            quick += at[0]._near is not None
+            quick += at[0]._pattern is not None
         if chance.random() < 0.5:
             site.loop.turn()
     assert quick > TURN // 2

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from whimbrel.server.proxy_header import SIGNATURE, BadHeader, Header, read_header
+from whimbrel.server.proxy_header import SIGNATURE, BadHeader, ProxyHeaderFields, read_header
 
 FOUR = bytes([10, 1, 2, 3, 10, 9, 9, 9]) + struct.pack(">HH", 5555, 80)
 SIX = bytes.fromhex("20010db8000000000000000000000001" * 2) + struct.pack(">HH", 5555, 80)
@@ -23,7 +23,7 @@ def second(command: int, family: int, data: bytes) -> bytes:
     (second(0x20, 0x11, FOUR), "", 0), (second(0x21, 0x11, FOUR + b"\x04\0\1x"), "10.1.2.3", 5555),
 ])
 def test_good_headers_however_they_arrive(data: bytes, address: str, port: int) -> None:
-    assert read_header(data + b"GET / HTTP/1.1") == Header(len(data), address, port)
+    assert read_header(data + b"GET / HTTP/1.1") == ProxyHeaderFields(len(data), address, port)
     assert all(read_header(data[:size]) is None for size in range(len(data)))
 
 

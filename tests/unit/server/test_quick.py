@@ -35,7 +35,7 @@ def connected(desk: Desk) -> tuple[Any, Wire]:
 @pytest.mark.parametrize("cut", range(1, len(HEAD)))
 def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
     protocol, wire = connected(desk)
-    desk.service.begin_turn()
+    desk.service.begin_tick()
     assert protocol._quick(HEAD[:cut]) == 0 and protocol._quick(HEAD + HEAD[:cut]) == len(HEAD)
     assert wire.out.count(b"HTTP/1.1 200") == 1
 
@@ -55,7 +55,7 @@ def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
 )
 def test_nothing_is_found_for_another_form(desk: Desk, data: bytes) -> None:
     protocol, wire = connected(desk)
-    desk.service.begin_turn()
+    desk.service.begin_tick()
     assert protocol._quick(data) == 0 and not wire.out
 
 

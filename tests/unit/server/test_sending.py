@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.request.body import FilePart
-from whimbrel.server.sending import FileSender, at_once
+from whimbrel.request.body import FileSegment
+from whimbrel.server.sending import FileSender, try_send_file
 
 
 # files --------------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ def test_files_are_sent_whole_to_a_slow_reader(tmp_path: Path) -> None:
         theirs.setblocking(False)
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         handle = os.open(tmp_path / "f", os.O_RDONLY)
-        parts: list[bytes | FilePart] = [b"head", FilePart(handle, 1, len(content) - 1), b"tail"]
+        parts: list[bytes | FileSegment] = [b"head", FileSegment(handle, 1, len(content) - 1), b"tail"]
         FileSender(asyncio.get_running_loop(), ours, parts, lambda count, problem: done.set_result(count), lambda: None).start()
         got = b""
         while len(got) < len(content) + 7:
@@ -47,7 +47,7 @@ def test_a_file_that_became_shorter_is_an_error(tmp_path: Path) -> None:
     async def main() -> OSError | None:
         ours, _theirs = socket.socketpair()
         found: list[OSError | None] = []
-        part = FilePart(os.open(tmp_path / "f", os.O_RDONLY), 0, 10)
+        part = FileSegment(os.open(tmp_path / "f", os.O_RDONLY), 0, 10)
         FileSender(asyncio.get_running_loop(), ours, [part], lambda count, problem: found.append(problem), lambda: None).start()
         while not found:
             await asyncio.sleep(0)
@@ -63,7 +63,7 @@ def test_what_is_out_already_is_not_sent_again(tmp_path: Path, already: int) -> 
     async def main() -> tuple[bytes, int]:
         ours, theirs = socket.socketpair()
         done: list[int] = []
-        parts: list[bytes | FilePart] = [b"head", FilePart(os.open(tmp_path / "f", os.O_RDONLY), 0, 8), b"tail"]
+        parts: list[bytes | FileSegment] = [b"head", FileSegment(os.open(tmp_path / "f", os.O_RDONLY), 0, 8), b"tail"]
         FileSender(asyncio.get_running_loop(), ours, parts, lambda count, problem: done.append(count), lambda: None, already).start()
         ours.close()
         return theirs.recv(100), done[0]
@@ -77,9 +77,9 @@ def test_at_once_sends_what_there_is_room_for_and_moves_no_position(tmp_path: Pa
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     handle = os.open(tmp_path / "f", os.O_RDONLY)
-    sent = at_once(ours, b"head", handle, len(content))
+    sent = try_send_file(ours, b"head", handle, len(content))
     assert 4 < sent < len(content)
-    assert at_once(ours, b"more", handle, len(content)) == 0
+    assert try_send_file(ours, b"more", handle, len(content)) == 0
     assert os.lseek(handle, 0, os.SEEK_CUR) == 0
     ours.close()
     got = b""
@@ -87,5 +87,5 @@ def test_at_once_sends_what_there_is_room_for_and_moves_no_position(tmp_path: Pa
         got += data
     assert got == (b"head" + content)[:sent]
     theirs.close()
-    assert at_once(ours, b"head", handle, 5) == 0  # the connection is gone
+    assert try_send_file(ours, b"head", handle, 5) == 0  # the connection is gone
     os.close(handle)

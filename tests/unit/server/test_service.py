@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.request.open_files import OpenFiles
+from whimbrel.request.open_files import FdCache
 from whimbrel.server import service
-from whimbrel.server.service import Service, tick_period
+from whimbrel.server.service import WorkerState, tick_period
 
 
 def test_dates_follow_a_clock_that_jumps_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Service.__new__(Service)
+    one = WorkerState.__new__(WorkerState)
     one.second, one.date = 0.0, b""
     dates = []
     for now in (1_600_000_000.5, 1_600_003_600.25, 1_600_000_000.75, 86_400.0):
@@ -35,9 +35,9 @@ def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.Monk
         def expire(self) -> None:
             self.expired += 1
 
-    one, connection = Service.__new__(Service), Connection()
+    one, connection = WorkerState.__new__(WorkerState), Connection()
     one.period, one.connections, one.loop, one.on_tick = 1.0, {connection}, Loop(), lambda: None  # type: ignore[arg-type,assignment]
-    one.files = OpenFiles()
+    one.files = FdCache()
     monkeypatch.setattr(service, "time", lambda: 4e9)
     monkeypatch.setattr(service, "monotonic", lambda: 400.0)
     one._tick()

@@ -6,8 +6,8 @@ import os
 import socket
 from pathlib import Path
 
-from whimbrel.server.scoreboard import Board, Life
-from whimbrel.server.systemd import Notifier, handed_over
+from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
+from whimbrel.server.systemd import Notifier, listen_fds
 
 
 def listening(path: str) -> socket.socket:
@@ -65,7 +65,7 @@ def test_the_watchdog_is_fed_at_half_its_time(tmp_path: Path) -> None:
         notifier.ready()
         assert "READY" in fields(wire)
         before = notifier.due()
-        notifier.tick(Board(1), Life(0.0, 0.0), extended=True)
+        notifier.tick(SharedScoreboard(1), ServerInfo(0.0, 0.0), extended=True)
         assert fields(wire) == {"WATCHDOG": "1"}
         after = notifier.due()
     assert before is not None and after is not None and 1.9 < after - before < 2.5
@@ -84,5 +84,5 @@ def test_a_watchdog_of_another_process_is_not_ours() -> None:
 
 
 def test_sockets_of_another_process_are_not_ours() -> None:
-    assert handed_over({"LISTEN_FDS": "2", "LISTEN_PID": "1"}) == {}
-    assert handed_over({}) == {}
+    assert listen_fds({"LISTEN_FDS": "2", "LISTEN_PID": "1"}) == {}
+    assert listen_fds({}) == {}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from whimbrel.octets import text as as_text
+from whimbrel.octets import to_text as as_text
 from whimbrel.syntax.format import NotTheSame, formatted
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, scan, split_name
 

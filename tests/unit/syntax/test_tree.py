@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules
-from whimbrel.syntax.tree import Blank, Broken, Comment, Directive, Document, Section, parse
+from whimbrel.syntax.tree import Blank, Malformed, Comment, Directive, Document, Section, parse
 
 FILE = b"""# hosts
 <VirtualHost *:80>
@@ -82,18 +82,18 @@ def test_walk_goes_in_the_order_of_the_source() -> None:
 
 @pytest.mark.parametrize("data", [b"</A>", b"<B x>\n</A>\n</B>", b"</>", b"</A >", b'""', b"> x", b"<A x>\n</A\n"])
 def test_what_httpd_refuses_or_passes_over_is_broken(data: bytes) -> None:
-    assert sum(isinstance(node, Broken) for node in parse(data).walk()) == 1
+    assert sum(isinstance(node, Malformed) for node in parse(data).walk()) == 1
 
 
 @pytest.mark.parametrize("rules", [V22_LINES, V24_LINES])
 def test_a_last_line_that_is_not_read_is_broken(rules: LineRules) -> None:
     (node,) = parse(b"\\\n\\\n", rules).children
-    assert isinstance(node, Broken) and (node.start, node.end) == (0, 4)
+    assert isinstance(node, Malformed) and (node.start, node.end) == (0, 4)
 
 
 def test_22_does_not_read_a_continued_last_line() -> None:
     (node,) = parse(b"Options a\\\n", V22_LINES).children
-    assert isinstance(node, Broken)
+    assert isinstance(node, Malformed)
     (node,) = parse(b"Options a\\\n", V24_LINES).children
     assert isinstance(node, Directive)
 
@@ -110,7 +110,7 @@ def test_an_outer_closing_tag_ends_unclosed_sections() -> None:
 def test_only_ascii_letters_have_a_case() -> None:
     (section,) = parse(b"<\xc0 x>\n</\xe0>").children
     assert isinstance(section, Section) and section.close is None
-    assert isinstance(section.children[0], Broken)
+    assert isinstance(section.children[0], Malformed)
 
 
 def test_names_with_quotes_open_and_close_sections() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.model import Wishes
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.reading import Sources, read_config_tree
 
 
 def laid(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -20,24 +20,24 @@ def laid(root: Path, files: dict[str, str | bytes]) -> Path:
     return root
 
 
-def estate(root: Path, files: dict[str, str | bytes], *, wishes: Wishes | None = None, defines: tuple[str, ...] = (),
-           environment: dict[str, str] | None = None) -> Estate:
+def estate(root: Path, files: dict[str, str | bytes], *, wishes: UpgradeOptions | None = None, defines: tuple[str, ...] = (),
+           environment: dict[str, str] | None = None) -> ConfigTree:
     """*files* read as a configuration, conf/httpd.conf first."""
     laid(root, files)
     options = LoadOptions(server_root=from_system(str(root)), defines=defines, environment=environment or {})
-    return read_estate(Sources(options=options), wishes or Wishes())
+    return read_config_tree(Sources(options=options), wishes or UpgradeOptions())
 
 
-def fragments(root: Path, files: dict[str, str | bytes]) -> Estate:
+def fragments(root: Path, files: dict[str, str | bytes]) -> ConfigTree:
     """*files* read each alone."""
     laid(root, files)
-    return read_estate(Sources(fragments=tuple(from_system(str(root / name)) for name in files)), Wishes())
+    return read_config_tree(Sources(fragments=tuple(from_system(str(root / name)) for name in files)), UpgradeOptions())
 
 
-def lives(found: Estate) -> dict[str, tuple[bool | None, bool | None]]:
+def lives(found: ConfigTree) -> dict[str, tuple[bool | None, bool | None]]:
     """What 2.2 and 2.4 execute, by the name of each statement."""
-    return {statement.name: (statement.in_22, statement.in_24) for statement in found.everything()}
+    return {statement.name: (statement.in_22, statement.in_24) for statement in found.all_statements()}
 
 
-def reasons(found: Estate) -> list[str]:
-    return [unread.reason for unread in found.unread]
+def reasons(found: ConfigTree) -> list[str]:
+    return [unread.reason for unread in found.read_errors]

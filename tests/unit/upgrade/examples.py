@@ -9,9 +9,9 @@ from pathlib import Path
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.octets import from_system
-from whimbrel.upgrade.model import NEWEST, Rule, Style, Wishes
-from whimbrel.upgrade.passes import READING, Result, upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.model import NEWEST, Rule, Style, UpgradeOptions
+from whimbrel.upgrade.passes import READ_ERROR, UpgradeResult, upgrade
+from whimbrel.upgrade.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 ROOT = "/srv/site"
@@ -29,7 +29,7 @@ class Example:
     after: dict[str, str] = field(default_factory=dict)
     unchanged: set[str] = field(default_factory=set)
     findings: list[str] | None = None
-    wishes: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
 
     @property
     def silent(self) -> bool:
@@ -76,8 +76,8 @@ def take_block(example: Example, kind: str, words: list[str], body: list[str], n
     text = "".join(f"{line}\n" for line in body)
     if kind == "findings":
         example.findings = [line.strip() for line in body if line.strip()]
-    elif kind == "wishes":
-        example.wishes = [line.strip() for line in body if line.strip()]
+    elif kind == "options":
+        example.options = [line.strip() for line in body if line.strip()]
     elif kind in ("apache", "htaccess") and words:
         what, path = words[0], words[1] if len(words) > 1 else MAIN
         if what not in WORDS or len(words) > 2 or (kind == "htaccess") != (os.path.basename(path) == ".htaccess"):
@@ -90,10 +90,10 @@ def take_block(example: Example, kind: str, words: list[str], body: list[str], n
             (example.before if what == "before" else example.after)[path] = text
 
 
-def wishes(example: Example) -> tuple[Wishes, tuple[str, ...]]:
+def options(example: Example) -> tuple[UpgradeOptions, tuple[str, ...]]:
     """What the example asks for, and its -D names."""
     style, flags, defines, target = Style.NATIVE, set(), [], NEWEST
-    for line in example.wishes:
+    for line in example.options:
         key, _, value = line.partition(" ")
         if key == "style":
             style = Style(value)
@@ -105,7 +105,7 @@ def wishes(example: Example) -> tuple[Wishes, tuple[str, ...]]:
             flags.add(key)
         else:
             raise ValueError(f"a wish that means nothing: {line}")
-    found = Wishes(
+    found = UpgradeOptions(
         style=style,
         also_22="also-2.2" in flags,
         exact="exact" in flags,
@@ -129,24 +129,24 @@ def sources(files: dict[str, str], root: Path, defines: tuple[str, ...]) -> Sour
     return Sources(fragments=tuple(from_system(str(root / name)) for name in files))
 
 
-def upgraded(example: Example, rule: Rule, root: Path) -> Result:
+def upgraded(example: Example, rule: Rule, root: Path) -> UpgradeResult:
     """The example's files, laid out below *root*, upgraded by *rule* alone; nothing is written."""
     laid_out(example.before, root)
-    asked, defines = wishes(example)
-    return upgrade(read_estate(sources(example.before, root, defines), asked), [rule])
+    asked, defines = options(example)
+    return upgrade(read_config_tree(sources(example.before, root, defines), asked), [rule])
 
 
-def told(result: Result, root: Path) -> list[str]:
+def told(result: UpgradeResult, root: Path) -> list[str]:
     """The findings as documents list them."""
     out = []
     for finding in result.findings:
-        if finding.rule != READING:
+        if finding.rule != READ_ERROR:
             path = os.path.relpath(finding.place.path, str(root))
             where = "" if path == MAIN else f"{path} "
             out.append(f"{finding.rule} {where}line {finding.place.line}{' needs review' if finding.needs_review else ''}")
     return out
 
 
-def texts(result: Result, root: Path) -> dict[str, str]:
+def texts(result: UpgradeResult, root: Path) -> dict[str, str]:
     """The changed files by path below *root*, with the root as documents write it."""
     return {os.path.relpath(path, str(root)): data.decode("latin-1").replace(str(root), ROOT) for path, data in result.files.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.estates import estate, fragments, lives
 
-from whimbrel.upgrade.branches import Branches, both
+from whimbrel.upgrade.branches import Branches, maybe_and
 
 LOADED = ("LoadModule ssl_module modules/mod_ssl.so\nLoadModule authz_default_module modules/mod_authz_default.so\n"
           "LoadModule php5_module libexec/libphp5.so\n")
@@ -79,7 +79,7 @@ def test_nobody_knows_the_modules_around_a_fragment(tmp_path: Path) -> None:
 def test_the_modules_of_both_versions(tmp_path: Path) -> None:
     found = estate(tmp_path, {"conf/httpd.conf": LOADED + "LoadModule authz_core_module modules/mod_authz_core.so\n"})
     assert found.modules[-3:] == ["ssl_module", "authz_default_module", "php5_module"]
-    assert found.new_modules[-3:] == ["ssl_module", "php5_module", "authz_core_module"]
+    assert found.modules_24[-3:] == ["ssl_module", "php5_module", "authz_core_module"]
 
 
 def test_define_is_of_24(tmp_path: Path) -> None:
@@ -87,5 +87,5 @@ def test_define_is_of_24(tmp_path: Path) -> None:
 
 
 def test_three_values() -> None:
-    assert [both(None, None), both(None, True), both(None, False), both(True, True)] == [None, None, False, True]
-    assert Branches(set(), known=True).taken("<location", "/x") == (True, True)
+    assert [maybe_and(None, None), maybe_and(None, True), maybe_and(None, False), maybe_and(True, True)] == [None, None, False, True]
+    assert Branches(set(), is_complete=True).taken("<location", "/x") == (True, True)

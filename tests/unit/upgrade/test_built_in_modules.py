@@ -9,10 +9,10 @@ from tests.unit.upgrade.estates import estate, laid, lives
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.built_in_modules import DEFAULT, configured, is_windows
-from whimbrel.upgrade.model import Wishes
-from whimbrel.upgrade.needed_modules import needs
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.needed_modules import needed_modules
 from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 PHP = "LoadModule php5_module modules/libphp5.so\n"
@@ -39,7 +39,7 @@ def test_one_foreign_line_does_not_make_the_default_modules_absent(tmp_path: Pat
 def test_a_line_of_the_default_build_shows_a_binary_without_it(tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: PHP + "LoadModule alias_module modules/mod_alias.so\n"})
     assert not found.built_in.modules and not found.built_in.assumed
-    assert "dir_module" not in [need.identifier for need in needs(found)]
+    assert "dir_module" not in [need.identifier for need in needed_modules(found)]
 
 
 def test_the_configure_line_says_what_is_built_in(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_other_origins(text: str, origin: str, tmp_path: Path) -> None:
 def test_a_list_counts_first(tmp_path: Path) -> None:
     laid(tmp_path, {MAIN: PHP})
     options = LoadOptions(server_root=str(tmp_path))
-    found = read_estate(Sources(options=options, built_in=frozenset({"core.c", "mod_rewrite.c"})), Wishes())
+    found = read_config_tree(Sources(options=options, built_in=frozenset({"core.c", "mod_rewrite.c"})), UpgradeOptions())
     assert found.built_in.modules == {"core_module", "rewrite_module"}
 
 
@@ -92,4 +92,4 @@ def test_windows_has_neither_prefork_nor_unixd(tmp_path: Path) -> None:
         },
     )
     assert is_windows(found)
-    assert [need.identifier for need in needs(found)] == ["authz_core_module"]
+    assert [need.identifier for need in needed_modules(found)] == ["authz_core_module"]

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.checking import PIECE, Checked, UnknownRule, check, check_all, pieces, selection
+from whimbrel.upgrade.checking import BATCH_SIZE, CheckResult, UnknownRule, check, check_all, batches, parse_selection
 from whimbrel.upgrade.reading import Sources
 
 TEXT = b"SSLProtocol +SSLv2 +TLSv1\nMaxRequestsPerChild 5\nCustomLog logs/a common\n"
 
 
-def checked(tmp_path: Path, data: bytes, only: str = "", without: str = "") -> Checked:
+def checked(tmp_path: Path, data: bytes, only: str = "", without: str = "") -> CheckResult:
     (tmp_path / "httpd.conf").write_bytes(data)
-    return check(Sources(options=LoadOptions(server_root=str(tmp_path), file="httpd.conf")), selection(only, without))
+    return check(Sources(options=LoadOptions(server_root=str(tmp_path), file="httpd.conf")), parse_selection(only, without))
 
 
-def told(found: Checked) -> list[tuple[str, int]]:
+def told(found: CheckResult) -> list[tuple[str, int]]:
     return [(finding.rule, finding.place.line) for finding in found.findings]
 
 
@@ -39,7 +39,7 @@ def test_selection(tmp_path: Path) -> None:
     assert told(checked(tmp_path, TEXT, "c07")) == [("C07", 2)]
     assert "C07" not in [rule for rule, _line in told(checked(tmp_path, TEXT, "", "C07"))]
     with pytest.raises(UnknownRule, match="C99"):
-        selection("C99", "")
+        parse_selection("C99", "")
 
 
 def test_a_covered_row_can_be_selected_alone(tmp_path: Path) -> None:
@@ -60,12 +60,12 @@ def test_what_is_unread_is_never_left_out(tmp_path: Path) -> None:
 
 def test_many_files_go_in_pieces(tmp_path: Path) -> None:
     names = []
-    for number in range(PIECE + 3):
+    for number in range(BATCH_SIZE + 3):
         path = tmp_path / f"{number:04}.conf"
         path.write_bytes(b"\n" * number + b"MaxRequestsPerChild 5\n")
         names.append(str(path))
-    parts = pieces(Sources(fragments=tuple(names)))
-    assert [len(part.fragments) for part in parts] == [PIECE, 3]
-    alone = [told(one) for one in check_all(parts, selection("C07", ""), 1)]
-    assert alone == [[("C07", number + 1) for number in range(PIECE)], [("C07", number + 1) for number in range(PIECE, PIECE + 3)]]
-    assert [told(one) for one in check_all(parts, selection("C07", ""), 2)] == alone
+    parts = batches(Sources(fragments=tuple(names)))
+    assert [len(part.fragments) for part in parts] == [BATCH_SIZE, 3]
+    alone = [told(one) for one in check_all(parts, parse_selection("C07", ""), 1)]
+    assert alone == [[("C07", number + 1) for number in range(BATCH_SIZE)], [("C07", number + 1) for number in range(BATCH_SIZE, BATCH_SIZE + 3)]]
+    assert [told(one) for one in check_all(parts, parse_selection("C07", ""), 2)] == alone

@@ -7,7 +7,7 @@ from struct import pack
 
 import pytest
 
-from whimbrel.upgrade.davlock import Locks, kind_of, recognised
+from whimbrel.upgrade.davlock import LockDatabase, kind_of, recognize
 
 
 def page(*keys: bytes) -> bytes:
@@ -28,17 +28,17 @@ INODE = b"\x0a" + pack("=QQ", 4711, 64769)
 
 
 @pytest.mark.parametrize(("data", "kind"), [
-    (b"", Locks.EMPTY), (b"\0" * 2048, Locks.EMPTY), (page(INODE), Locks.OF_22), (page(NAME, INODE), Locks.OF_22), (page(NAME), Locks.OF_24),
-    (b"junk" * 256, Locks.UNKNOWN), (page(b"user"), Locks.UNKNOWN), (page(NAME)[:1000], Locks.UNKNOWN),
+    (b"", LockDatabase.EMPTY), (b"\0" * 2048, LockDatabase.EMPTY), (page(INODE), LockDatabase.OF_22), (page(NAME, INODE), LockDatabase.OF_22), (page(NAME), LockDatabase.OF_24),
+    (b"junk" * 256, LockDatabase.UNKNOWN), (page(b"user"), LockDatabase.UNKNOWN), (page(NAME)[:1000], LockDatabase.UNKNOWN),
 ])
-def test_kinds(data: bytes, kind: Locks) -> None:
+def test_kinds(data: bytes, kind: LockDatabase) -> None:
     assert kind_of(data) is kind
 
 
 def test_the_ending_may_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "DavLock.pag").write_bytes(page(INODE))
-    assert recognised(str(tmp_path / "DavLock")) is Locks.OF_22
-    assert recognised(str(tmp_path / "DavLock.pag")) is Locks.OF_22
-    assert recognised(str(tmp_path / "other")) is Locks.ABSENT
+    assert recognize(str(tmp_path / "DavLock")) is LockDatabase.OF_22
+    assert recognize(str(tmp_path / "DavLock.pag")) is LockDatabase.OF_22
+    assert recognize(str(tmp_path / "other")) is LockDatabase.ABSENT
     (tmp_path / "d.pag").mkdir()
-    assert recognised(str(tmp_path / "d")) is Locks.UNKNOWN
+    assert recognize(str(tmp_path / "d")) is LockDatabase.UNKNOWN

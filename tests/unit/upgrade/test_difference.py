@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.difference import shown_path, unified
-from whimbrel.upgrade.lines import Step, Trace
+from whimbrel.upgrade.difference import display_path, unified_diff
+from whimbrel.upgrade.lines import LineEdits, LineMap
 
 OLD = b"a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n"
 
 
 def diff(old: bytes, *edits: Edit) -> bytes:
-    trace = Trace()
-    trace.steps.append(Step(old, edits))
-    return unified("conf/x", old, apply(old, [Group(edits)]), trace)
+    trace = LineMap()
+    trace.steps.append(LineEdits(old, edits))
+    return unified_diff("conf/x", old, apply(old, [Group(edits)]), trace)
 
 
 def test_one_line() -> None:
@@ -38,8 +38,8 @@ def test_lines_that_are_written_again_are_no_change() -> None:
 
 
 def test_a_path_below_the_root() -> None:
-    assert shown_path("/r/conf/x", "/r") == "conf/x"
-    assert shown_path("/rest/x", "/r") == "/rest/x"
+    assert display_path("/r/conf/x", "/r") == "conf/x"
+    assert display_path("/rest/x", "/r") == "/rest/x"
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="patch(1) is not installed")

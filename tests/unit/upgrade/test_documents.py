@@ -10,7 +10,7 @@ from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, read_docume
 import whimbrel.upgrade
 from whimbrel.upgrade.model import Rule
 from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import read_estate
+from whimbrel.upgrade.reading import read_config_tree
 from whimbrel.upgrade.rules import all_rules
 
 FOLDER = Path(whimbrel.upgrade.__file__).parent / "documents"
@@ -49,4 +49,4 @@ def test_an_example_holds(rule: Rule, example: Example, tmp_path: Path) -> None:
         assert told(result, tmp_path) == (example.findings or [])
     asked, defines = wishes(example)
     laid_out({**example.before, **texts(result, tmp_path)}, tmp_path)
-    assert not upgrade(read_estate(sources(example.before, tmp_path, defines), asked), [rule]).files, "a second time changes something"
+    assert not upgrade(read_config_tree(sources(example.before, tmp_path, defines), asked), [rule]).files, "a second time changes something"

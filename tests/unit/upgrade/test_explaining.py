@@ -8,7 +8,7 @@ import re
 import pytest
 from tests.conformance.cases import packed
 
-from whimbrel.upgrade.explaining import codes, document, explain, listed, module, rule_of, suggestions, wordings
+from whimbrel.upgrade.explaining import codes, document, explain, search, module, rule_of, suggestions, message_patterns
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.rules.modules.third_party import fate
 
@@ -41,9 +41,9 @@ def test_every_recorded_code_is_known() -> None:
 
 
 def test_the_tables_lead_somewhere() -> None:
-    named = {row for code in codes().values() for row in code.rows} | {row for one in wordings() for row in one.rows}
+    named = {row for code in codes().values() for row in code.rows} | {row for one in message_patterns() for row in one.rows}
     assert sorted(row for row in named if not re.fullmatch(r"[CX]\d\d", row)) == []
-    assert sorted({code for one in wordings() for code in one.codes} - set(codes())) == []
+    assert sorted({code for one in message_patterns() for code in one.codes} - set(codes())) == []
     assert [code.code for code in codes().values() if not code.meaning] == []
 
 
@@ -103,9 +103,9 @@ def test_typos() -> None:
 
 
 def test_lists_are_searched() -> None:
-    assert ("C44", "Substitute takes lines of up to a megabyte") in listed("substitute")
-    assert "AH01328" in dict(listed("SubstituteMaxLineLength"))
-    assert listed("no such thing") == []
+    assert ("C44", "Substitute takes lines of up to a megabyte") in search("substitute")
+    assert "AH01328" in dict(search("SubstituteMaxLineLength"))
+    assert search("no such thing") == []
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ LIST = "10.0.0.1\n10.0.0.2\n"
 def test_no_configuration(text: str, tmp_path: Path) -> None:
     found = fragments(tmp_path, {"x.conf": text})
     assert reasons(found)[0].startswith("this text is no configuration")
-    assert not list(found.everything())
+    assert not list(found.all_statements())
     assert not upgrade(found).files
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.estate import Role
-from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.htaccess import accepts_directive
 
 ROOT_NONE = "<Directory />\nAllowOverride None\n</Directory>\n"
 
@@ -56,7 +56,7 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
 
 def test_the_folder_that_a_file_speaks_about(tmp_path: Path) -> None:
     whole = estate(tmp_path, {"conf/httpd.conf": "ServerRoot ROOT\nDocumentRoot htdocs\n", B: "Options None\n"})
-    assert whole.files[f"{tmp_path}/{B}"].folder == f"{tmp_path}/htdocs/a"
+    assert whole.files[f"{tmp_path}/{B}"].directory == f"{tmp_path}/htdocs/a"
 
 
 def test_what_an_allow_override_takes(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_an_allow_override_takes(tmp_path: Path) -> None:
     folders = {"ROOT/htdocs": "Limit", "ROOT/htdocs/a": "All"}
     conf = "DocumentRoot ROOT/htdocs\n" + "".join(f"<Directory {path}>\nAllowOverride {words}\n</Directory>\n" for path, words in folders.items())
     read = estate(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": "Deny from all\n", "htdocs/a/.htaccess": "Deny from all\n"})
-    taken = {file.folder.removeprefix(str(tmp_path)): [kind for kind in ("limit", "fileinfo") if takes(read, file.statements[0], kind)]
+    taken = {file.directory.removeprefix(str(tmp_path)): [kind for kind in ("limit", "fileinfo") if accepts_directive(read, file.statements[0], kind)]
              for file in read.files.values() if file.role is Role.HTACCESS}
     assert taken == {"/htdocs": ["limit"], "/htdocs/a": ["limit", "fileinfo"]}
-    assert all(takes(read, line, "fileinfo") for line in read.statements)
+    assert all(accepts_directive(read, line, "fileinfo") for line in read.statements)

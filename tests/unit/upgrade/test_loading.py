@@ -9,7 +9,7 @@ from tests.unit.upgrade.estates import estate
 
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.edits import Group, apply
-from whimbrel.upgrade.loading import loading
+from whimbrel.upgrade.loading import load_module_lines
 from whimbrel.upgrade.passes import upgrade
 
 ALIAS = "LoadModule alias_module modules/mod_alias.so\n"
@@ -23,12 +23,12 @@ ALIAS = "LoadModule alias_module modules/mod_alias.so\n"
     ("LoadModule php5_module php/libphp5.so", "LoadModule filter_module modules/mod_filter.so"),
 ])
 def test_a_line_looks_like_its_neighbours(tmp_path: Path, line: str, wanted: str) -> None:
-    assert loading(estate(tmp_path, {"conf/httpd.conf": f"{line}\n"})).line("filter_module") == wanted
+    assert load_module_lines(estate(tmp_path, {"conf/httpd.conf": f"{line}\n"})).format_line("filter_module") == wanted
 
 
 def test_what_is_loaded(tmp_path: Path) -> None:
-    found = loading(estate(tmp_path, {"conf/httpd.conf": ALIAS + "<IfDefine X>\nLoadModule env_module modules/mod_env.so\n</IfDefine>\n"}))
-    assert found.new == {"alias_module", "env_module"}
+    found = load_module_lines(estate(tmp_path, {"conf/httpd.conf": ALIAS + "<IfDefine X>\nLoadModule env_module modules/mod_env.so\n</IfDefine>\n"}))
+    assert found.identifiers_24 == {"alias_module", "env_module"}
     assert [line.args.split()[0] for line in found.lines] == ["alias_module"]
 
 
@@ -41,19 +41,19 @@ def test_what_is_loaded(tmp_path: Path) -> None:
 ])
 def test_where_a_line_goes(tmp_path: Path, module: str, text: str, wanted: str) -> None:
     found = estate(tmp_path, {"conf/httpd.conf": text})
-    state, row = loading(found), catalogue("2.4").module(module)
+    state, row = load_module_lines(found), catalogue("2.4").module(module)
     assert row is not None
     made = state.insertion(row)
     assert made is not None
     data = next(iter(found.files.values())).document.bytes
     new = apply(data, [Group((made[1].edit,))]).decode("latin-1")
-    assert new == wanted.replace("NEW", state.line(module)).replace("ROOT", str(tmp_path))
+    assert new == wanted.replace("NEW", state.format_line(module)).replace("ROOT", str(tmp_path))
 
 
 def test_debian_switches_modules_on_by_files(tmp_path: Path) -> None:
     found = estate(tmp_path, {"conf/httpd.conf": "Listen 80\nInclude conf/mods/*.load\n", "conf/mods/alias.load": ALIAS})
-    state, row = loading(found), catalogue("2.4").module("filter_module")
-    assert state.debian
+    state, row = load_module_lines(found), catalogue("2.4").module("filter_module")
+    assert state.is_debian
     assert row is not None
     made = state.insertion(row)
     assert made is not None
@@ -62,13 +62,13 @@ def test_debian_switches_modules_on_by_files(tmp_path: Path) -> None:
 
 def test_modules_that_a_binary_has(tmp_path: Path) -> None:
     (tmp_path / "modules").mkdir()
-    found = loading(estate(tmp_path, {"conf/httpd.conf": ALIAS}))
-    assert not found.built_in("unixd_module")
+    found = load_module_lines(estate(tmp_path, {"conf/httpd.conf": ALIAS}))
+    assert not found.is_built_in("unixd_module")
     (tmp_path / "modules/mod_authz_core.so").write_bytes(b"")
-    assert found.built_in("unixd_module")
-    assert not found.built_in("filter_module")
+    assert found.is_built_in("unixd_module")
+    assert not found.is_built_in("filter_module")
     (tmp_path / "modules/mod_unixd.so").write_bytes(b"")
-    assert not found.built_in("unixd_module")
+    assert not found.is_built_in("unixd_module")
 
 
 def test_lines_that_a_binary_refuses(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_lines_that_a_binary_refuses(tmp_path: Path) -> None:
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules/mod_authz_core.so").write_bytes(b"")
     found = estate(tmp_path, {"conf/httpd.conf": conf})
-    assert [line.words()[0] for line in loading(found).lines if loading(found).refuses(line)] == ["unixd_module"]
+    assert [line.words()[0] for line in load_module_lines(found).lines if load_module_lines(found).is_refused(line)] == ["unixd_module"]
     after = next(iter(upgrade(found).files.values()))
     assert b"unixd_module" not in after
     (tmp_path / "modules/mod_unixd.so").write_bytes(b"")

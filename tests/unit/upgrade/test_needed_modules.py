@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.estates import estate, fragments
 
-from whimbrel.upgrade.needed_modules import needs
+from whimbrel.upgrade.needed_modules import needed_modules
 
 BASE = ("LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\nLoadModule authz_core_module modules/mod_authz_core.so\n"
         "LoadModule unixd_module modules/mod_unixd.so\n")
@@ -15,7 +15,7 @@ BASE = ("LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\nLoadModule au
 
 def missing(root: Path, text: str, **files: str) -> list[str]:
     more = {name.replace("__", "/").replace("dot_", "."): content for name, content in files.items()}
-    found = needs(estate(root, {"htdocs/x": "", "conf/httpd.conf": "DocumentRoot ROOT/htdocs\n" + BASE + text, **more}))
+    found = needed_modules(estate(root, {"htdocs/x": "", "conf/httpd.conf": "DocumentRoot ROOT/htdocs\n" + BASE + text, **more}))
     return [need.identifier.removesuffix("_module") for need in found]
 
 
@@ -54,9 +54,9 @@ def test_a_file_of_a_folder_needs_what_was_in_the_core(tmp_path: Path) -> None:
     ("<IfModule prefork.c>\nStartServers 1\n</IfModule>\n<IfModule worker.c>\nThreadsPerChild 25\n</IfModule>\n", "prefork"),
 ])
 def test_the_mpm(tmp_path: Path, text: str, wanted: str) -> None:
-    found = needs(estate(tmp_path, {"conf/httpd.conf": text}))
+    found = needed_modules(estate(tmp_path, {"conf/httpd.conf": text}))
     assert found[0].identifier == f"mpm_{wanted}_module"
 
 
 def test_fragments_need_nothing(tmp_path: Path) -> None:
-    assert needs(fragments(tmp_path, {"conf/a.conf": "Header set A b\n"})) == []
+    assert needed_modules(fragments(tmp_path, {"conf/a.conf": "Header set A b\n"})) == []

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.passes import ENGINE, READING, RuleError, upgrade
+from whimbrel.upgrade.passes import NO_FIXPOINT, READ_ERROR, RuleError, upgrade
 
 MAIN = "conf/httpd.conf"
 
 
 def rule(number: str, name: str, edit: Callable[[Statement], FileEdit | None], order: int = 0) -> Rule:
     """A rule about every line called *name*; without an edit it only says so."""
-    def check(found: Estate) -> Iterator[Finding]:
+    def check(found: ConfigTree) -> Iterator[Finding]:
         for line in found.named(name):
             made = edit(line)
             safety, edits = (Safety.SAFE, (made,)) if made else (Safety.MANUAL, ())
@@ -65,8 +65,8 @@ def test_findings_have_the_places_of_the_original(tmp_path: Path) -> None:
 def test_higher_orders_look_at_what_lower_ones_made(tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def late(found: Estate) -> Iterator[Finding]:
-        seen.extend(line.name for line in found.everything())
+    def late(found: ConfigTree) -> Iterator[Finding]:
+        seen.extend(line.name for line in found.all_statements())
         return iter(())
 
     upgrade(estate(tmp_path, {MAIN: "Old 1\n"}), [Rule("C01", "late", "late", late, 10), rule("C02", "old", rename("New"))])
@@ -85,20 +85,20 @@ def test_what_another_rule_mends_is_not_told(tmp_path: Path) -> None:
 
 def test_a_file_included_twice_is_edited_once(tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: "Include x\nInclude x\n", "x": "Old 1\n"})
-    result = upgrade(found, [rule("C01", "old", lambda line: line.before(["New 1"]) if not line.file.document.bytes.startswith(b"New") else None)])
+    result = upgrade(found, [rule("C01", "old", lambda line: line.insert_before(["New 1"]) if not line.file.document.bytes.startswith(b"New") else None)])
     assert result.files == {f"{tmp_path}/x": b"New 1\nOld 1\n"}
 
 
 def test_inclusions_that_want_different_edits_are_left_to_people(tmp_path: Path) -> None:
     text = "<VirtualHost a>\nInclude x\n</VirtualHost>\n<VirtualHost b>\nInclude x\n</VirtualHost>\n"
-    result = upgrade(estate(tmp_path, {MAIN: text, "x": "Old 1\n"}), [rule("C01", "old", lambda line: line.put_args(next(line.enclosing()).args))])
+    result = upgrade(estate(tmp_path, {MAIN: text, "x": "Old 1\n"}), [rule("C01", "old", lambda line: line.replace_args(next(line.enclosing()).args))])
     assert result.files == {}
     assert [(f.rule, f.place.line, f.safety, f.needs_review) for f in result.findings] == [("C01", 1, Safety.MANUAL, True)]
 
 
 def test_rules_without_end_are_stopped_and_told(tmp_path: Path) -> None:
     result = upgrade(estate(tmp_path, {MAIN: "A 1\n"}), [rule("C01", "a", rename("B")), rule("C02", "b", rename("A"))])
-    assert [f.message for f in result.findings if f.rule == ENGINE] == ["the edits of C01, C02 undo each other: stopped after 8 rounds"]
+    assert [f.message for f in result.findings if f.rule == NO_FIXPOINT] == ["the edits of C01, C02 undo each other: stopped after 8 rounds"]
 
 
 def test_a_comment_exempts_the_line_below(tmp_path: Path) -> None:
@@ -109,19 +109,19 @@ def test_a_comment_exempts_the_line_below(tmp_path: Path) -> None:
 
 def test_what_could_not_be_read_needs_review(tmp_path: Path) -> None:
     result = upgrade(estate(tmp_path, {MAIN: "Include nope\n</Broken>\n"}), [])
-    assert [(f.rule, f.place.line, f.needs_review) for f in result.findings] == [(READING, 1, True), (READING, 2, True)]
+    assert [(f.rule, f.place.line, f.needs_review) for f in result.findings] == [(READ_ERROR, 1, True), (READ_ERROR, 2, True)]
 
 
 def test_what_an_edit_breaks_is_told(tmp_path: Path) -> None:
     result = upgrade(estate(tmp_path, {MAIN: "A 1\nOld 1\n"}), [rule("C01", "old", lambda line: line.replace(["<Open>"]))])
-    assert [(f.message, f.place.line, f.risk) for f in result.findings if f.rule == READING] == [
+    assert [(f.message, f.place.line, f.risk) for f in result.findings if f.rule == READ_ERROR] == [
         ("after the upgrade: <Open> is not closed", 2, Risk.BREAKS)]
 
 
 def test_a_declined_change_is_not_made_and_asked_once(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def decide(finding: Finding, _estate: Estate) -> Finding | None:
+    def decide(finding: Finding, _estate: ConfigTree) -> Finding | None:
         asked.append(finding.message)
         return None if finding.message.endswith("1") else finding
 
@@ -132,7 +132,7 @@ def test_a_declined_change_is_not_made_and_asked_once(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_fails_stops_it_all(tmp_path: Path) -> None:
-    def broken(_estate: Estate) -> Iterator[Finding]:
+    def broken(_estate: ConfigTree) -> Iterator[Finding]:
         yield from ()
         raise KeyError("x")
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.upgrade.password_file import Kind, examine, kind
+from whimbrel.upgrade.password_file import HashKind, examine, hash_kind
 
 
 @pytest.mark.parametrize(("rest", "wanted"), [
-    ("$apr1$Gk5vQGxE$bTdwGcTp2iHUBqVAE0Mog0", Kind.APR1),
-    ("$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC", Kind.BCRYPT),
-    ("{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=", Kind.SHA1),
-    ("$6$saltsalt$bZ9UQzVzkxoGbA1ZcAkJQm", Kind.CRYPT),
-    ("rqXexS6ZhobKA", Kind.DES),
-    ("rqXexS6ZhobKA:a comment", Kind.DES),
-    ("a realm:d41d8cd98f00b204e9800998ecf8427e", Kind.DIGEST),
-    ("secret", Kind.UNKNOWN),
-    ("", Kind.UNKNOWN),
+    ("$apr1$Gk5vQGxE$bTdwGcTp2iHUBqVAE0Mog0", HashKind.APR1),
+    ("$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC", HashKind.BCRYPT),
+    ("{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=", HashKind.SHA1),
+    ("$6$saltsalt$bZ9UQzVzkxoGbA1ZcAkJQm", HashKind.CRYPT),
+    ("rqXexS6ZhobKA", HashKind.DES),
+    ("rqXexS6ZhobKA:a comment", HashKind.DES),
+    ("a realm:d41d8cd98f00b204e9800998ecf8427e", HashKind.DIGEST),
+    ("secret", HashKind.UNKNOWN),
+    ("", HashKind.UNKNOWN),
 ])
-def test_kinds(rest: str, wanted: Kind) -> None:
-    assert kind(rest) is wanted
+def test_kinds(rest: str, wanted: HashKind) -> None:
+    assert hash_kind(rest) is wanted
 
 
 def test_good_entries_are_not_told() -> None:

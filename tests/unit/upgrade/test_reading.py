@@ -12,8 +12,8 @@ from tests.unit.upgrade.estates import estate, fragments, laid, reasons
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.estate import Role
-from whimbrel.upgrade.model import InputContext, Wishes
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.model import InputContext, UpgradeOptions
+from whimbrel.upgrade.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 
@@ -21,7 +21,7 @@ MAIN = "conf/httpd.conf"
 def test_an_include_holds_what_it_reads(tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: "Include conf.d\nInclude extra/*.conf\n", "conf.d/b": "B 1\n", "conf.d/a": "A 1\n",
                               "extra/x.conf": "X 1\n", "extra/y.txt": "Y 1\n"})
-    assert [s.name for s in found.everything()] == ["include", "a", "b", "include", "x"]
+    assert [s.name for s in found.all_statements()] == ["include", "a", "b", "include", "x"]
     line = next(found.named("x"))
     assert str(line.place) == f"{tmp_path}/extra/x.conf:1 (included from {tmp_path}/{MAIN}:2)"
     assert line.parent is not None and line.parent.included == (f"{tmp_path}/extra/x.conf",)
@@ -33,7 +33,7 @@ def test_a_file_included_twice_is_one_file_with_statements_for_each(tmp_path: Pa
     both = list(found.named("x"))
     assert [next(s.enclosing("<virtualhost")).args for s in both] == ["a", "b"]
     assert both[0].file is both[1].file and both[0].file.statements == both
-    assert len(found.broken) == 1 and len(found.unread) == 1
+    assert len(found.malformed) == 1 and len(found.read_errors) == 1
 
 
 def test_a_file_behind_a_link_is_read_once(tmp_path: Path) -> None:
@@ -47,23 +47,23 @@ def test_a_file_behind_a_link_is_read_once(tmp_path: Path) -> None:
 
 def test_server_root_changes_where_includes_begin(tmp_path: Path) -> None:
     found = estate(tmp_path, {MAIN: "Include x.conf\nServerRoot ROOT/other\nInclude x.conf\n", "x.conf": "A 1\n", "other/x.conf": "B 1\n"})
-    assert [s.name for s in found.everything()] == ["include", "a", "serverroot", "include", "b"]
+    assert [s.name for s in found.all_statements()] == ["include", "a", "serverroot", "include", "b"]
 
 
 def test_document_roots_of_a_copy_are_not_those_of_this_machine(tmp_path: Path) -> None:
     laid(tmp_path, {"site/.htaccess": "X 1\n", "etc/httpd.conf": f"ServerRoot /etc/nowhere\nDocumentRoot {tmp_path}/site\n"})
     options = LoadOptions(server_root=f"{tmp_path}/etc", file="httpd.conf")
-    assert not read_estate(Sources(options=options, moved=True), Wishes()).has("x")
-    assert read_estate(Sources(options=options), Wishes()).has("x")
+    assert not read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions()).has("x")
+    assert read_config_tree(Sources(options=options), UpgradeOptions()).has("x")
 
 
 def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -> None:
     laid(tmp_path, {"apache2.conf": 'ServerRoot "/etc/nowhere"\nInclude /etc/nowhere/x.conf\n', "x.conf": "X 1\nInclude /dev/null\n"})
     options = LoadOptions(server_root=str(tmp_path), file="apache2.conf")
-    moved = read_estate(Sources(options=options, moved=True), Wishes())
+    moved = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
     assert moved.has("x")
     assert reasons(moved) == [f"/dev/null lies outside of {tmp_path}, which was read in the place of /etc/nowhere"]
-    stayed = read_estate(Sources(options=options), Wishes())
+    stayed = read_config_tree(Sources(options=options), UpgradeOptions())
     assert not stayed.has("x")
     assert reasons(stayed) == [f"ServerRoot /etc/nowhere is no folder here: relative paths are taken from {tmp_path}",
                                "/etc/nowhere/x.conf can't be read: No such file or directory"]
@@ -106,7 +106,7 @@ def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
 def test_marks_of_a_template_hide_nothing_around_them(tmp_path: Path) -> None:
     text = "<VirtualHost *>\n<% if x %>\nA 1\n<% end %>\nB 1\n{% if y %}\nC 1\n</VirtualHost>\nD 1\n"
     found = estate(tmp_path, {MAIN: text})
-    assert [(s.name, s.parent is not None) for s in found.everything()] == [
+    assert [(s.name, s.parent is not None) for s in found.all_statements()] == [
         ("<virtualhost", False), ("a", True), ("b", True), ("c", True), ("d", False)]
 
 
@@ -130,20 +130,20 @@ def test_dead_statements_only_on_request(tmp_path: Path) -> None:
     text = "<IfVersion >= 2.4>\nA new\n</IfVersion>\n<IfVersion < 2.4>\nA old\n</IfVersion>\nA both\n"
     found = estate(tmp_path, {MAIN: text})
     assert [s.args for s in found.named("a")] == ["both"]
-    assert [s.args for s in found.named("a", dead=True)] == ["new", "old", "both"]
+    assert [s.args for s in found.named("a", include_inactive=True)] == ["new", "old", "both"]
 
 
 def test_files_alone(tmp_path: Path) -> None:
     found = fragments(tmp_path, {"a.conf": "Include x.conf\nA 1\n", "w/.htaccess": "B 1\n"})
-    assert [(f.role, f.folder) for f in found.files.values()] == [(Role.FRAGMENT, ""), (Role.HTACCESS, f"{tmp_path}/w")]
+    assert [(f.role, f.directory) for f in found.files.values()] == [(Role.FRAGMENT, ""), (Role.HTACCESS, f"{tmp_path}/w")]
     assert reasons(found) == ["Include x.conf: without a server root its files can't be found"]
 
 
 def test_lines_of_the_command_line(tmp_path: Path) -> None:
     laid(tmp_path, {MAIN: "<IfModule mod_ssl.c>\nA 1\n</IfModule>\n"})
     options = LoadOptions(server_root=str(tmp_path), before=("LoadModule ssl_module m/mod_ssl.so",), after=("B 1",))
-    found = read_estate(options, Wishes())
-    assert [(s.name, s.in_22) for s in found.everything() if s.name in ("a", "b")] == [("a", True), ("b", True)]
+    found = read_config_tree(options, UpgradeOptions())
+    assert [(s.name, s.in_22) for s in found.all_statements() if s.name in ("a", "b")] == [("a", True), ("b", True)]
     assert list(found.files) == [f"{tmp_path}/{MAIN}"]
 
 
@@ -160,7 +160,7 @@ PIECES = st.lists(st.sampled_from([
 def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
     """And all statements come from the bytes of their file, inside one another."""
     found = estate(tmp_path, {MAIN: data})
-    for statement in found.everything():
+    for statement in found.all_statements():
         outer = next(statement.enclosing(), None)
         assert 0 <= statement.node.start < statement.node.end <= len(statement.file.document.bytes)
         assert outer is None or outer.file is not statement.file or outer.node.start < statement.node.start
@@ -197,9 +197,9 @@ def test_a_copy_of_a_windows_server(tmp_path: Path) -> None:
             MAIN: 'ServerRoot "C:/Apache2"\nInclude "c:\\Apache2\\conf\\x.conf"\nInclude D:/y.conf\n',
         },
     )
-    found = read_estate(Sources(options=LoadOptions(server_root=str(tmp_path)), moved=True), Wishes())
+    found = read_config_tree(Sources(options=LoadOptions(server_root=str(tmp_path)), is_relocated=True), UpgradeOptions())
     assert found.has("x")
-    assert len(found.unread) == 1 and found.is_partial
+    assert len(found.read_errors) == 1 and found.is_partial
 
 
 def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:
@@ -207,8 +207,8 @@ def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:
         tmp_path,
         {"mods-enabled/x.load": "X 1\n", "apache2.conf": "Include /etc/apache2/mods-enabled/*.load\n"},
     )
-    found = read_estate(
-        Sources(options=LoadOptions(server_root=str(tmp_path), file="apache2.conf"), moved=True), Wishes()
+    found = read_config_tree(
+        Sources(options=LoadOptions(server_root=str(tmp_path), file="apache2.conf"), is_relocated=True), UpgradeOptions()
     )
     assert list(found.files) == [f"{tmp_path}/apache2.conf", f"{tmp_path}/mods-enabled/x.load"]
 

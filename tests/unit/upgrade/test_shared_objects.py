@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.octets import from_system
-from whimbrel.upgrade.shared_objects import Module, examine, examine_folder, read_modules
+from whimbrel.upgrade.shared_objects import ModuleRecord, examine, examine_directory, read_modules
 
 DEBIAN = Path("/usr/lib/apache2/modules")
 
@@ -44,7 +44,7 @@ def elf(major: int, cookie: bytes, *, wide: bool = True, little: bool = True, mi
 ])
 def test_the_record_of_a_module(major: int, cookie: bytes, api: str, *, wide: bool, little: bool) -> None:
     found = read_modules(elf(major, cookie, wide=wide, little=little))
-    assert found == (Module("my_module", major, 41, cookie.decode()),)
+    assert found == (ModuleRecord("my_module", major, 41, cookie.decode()),)
     assert found[0].api == api
 
 
@@ -71,7 +71,7 @@ def test_verdicts(tmp_path: Path) -> None:
     (tmp_path / "mod_old.so").write_bytes(elf(20051115, b"AP22"))
     (tmp_path / "libz.so").write_bytes(elf(1, b"XXXX"))
     (tmp_path / "text.so").write_bytes(b"text")
-    found = {Path(one.path).name: (one.api, one.text) for one in examine_folder(from_system(str(tmp_path)))}
+    found = {Path(one.path).name: (one.api, one.text) for one in examine_directory(from_system(str(tmp_path)))}
     assert found == {
         "mod_old.so": ("2.2", "built for 2.2 (API 20051115:41, AP22)"), "libz.so": ("", "no module of httpd"),
         "text.so": ("", "no shared object (ELF)"),
@@ -81,7 +81,7 @@ def test_verdicts(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not DEBIAN.is_dir(), reason="no modules of Debian's apache2 here")
 def test_modules_of_debian() -> None:
-    found = examine_folder(str(DEBIAN))
+    found = examine_directory(str(DEBIAN))
     assert len(found) > 50
     assert {one.api for one in found} == {"2.4"}
     names = {Path(one.path).stem.removeprefix("mod_"): one.modules[0].symbol for one in found}

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.upgrade.estates import fragments
 
-from whimbrel.upgrade.passes import Result, upgrade
+from whimbrel.upgrade.passes import UpgradeResult, upgrade
 from whimbrel.upgrade.templates import has_mark, marked_lines
 
 LANGUAGES = {
@@ -46,7 +46,7 @@ LINES = [
 ]
 
 
-def judged(text: str, tmp_path: Path) -> Result:
+def judged(text: str, tmp_path: Path) -> UpgradeResult:
     """Upgrade *text* as a fragment; lines with marks stay, their names aside, and a second time changes
     nothing.
     """
@@ -54,7 +54,7 @@ def judged(text: str, tmp_path: Path) -> Result:
     result = upgrade(found)
     new = result.files.get(f"{tmp_path}/a.conf", text.encode()).decode()
     assert marks(new) == marks(text)
-    assert not upgrade(found.again(result.files, found)).files
+    assert not upgrade(found.reparse(result.files, found)).files
     return result
 
 

@@ -17,13 +17,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
-from whimbrel.catalogue.checks.rules import Around, Said
+from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning
 from whimbrel.records import replace
 
-__all__ = ["Around", "before", "check", "check_calls", "declares", "rule_of", "warning"]
+__all__ = ["CheckContext", "before", "check", "check_calls", "declares", "rule_of", "warning"]
 
 
-def check_calls(source: str, name: str, calls: Sequence[list[str]], around: Around) -> str | None:
+def check_calls(source: str, name: str, calls: Sequence[list[str]], around: CheckContext) -> str | None:
     """What `check` says about the calls that one line makes, the first message counting; each call knows the words of those before it."""
     earlier: tuple[str, ...] = ()
     for words in calls:
@@ -33,7 +33,7 @@ def check_calls(source: str, name: str, calls: Sequence[list[str]], around: Arou
     return None
 
 
-def check(source: str, name: str, words: list[str], around: Around) -> str | None:
+def check(source: str, name: str, words: list[str], around: CheckContext) -> str | None:
     """What the directive *name* of the module *source* (``mod_ssl.c``) says about one call's *words*: httpd's message, or None.
 
     None also stands for "no rule is known".  Words of a RAW_ARGS directive are the one unsplit text.
@@ -42,18 +42,18 @@ def check(source: str, name: str, words: list[str], around: Around) -> str | Non
     return rule(words, around) if rule else None
 
 
-def warning(source: str, name: str, words: list[str], around: Around) -> Said | None:
+def warning(source: str, name: str, words: list[str], around: CheckContext) -> CheckWarning | None:
     """What the directive says about one call's words although it takes them."""
     warner = _table(source, "WARNINGS").get(name.lower())
-    said: Said | None = warner(words, around) if warner else None
-    return said
+    check_warning: CheckWarning | None = warner(words, around) if warner else None
+    return check_warning
 
 
-def declares(source: str, name: str, words: list[str], around: Around) -> list[tuple[str, str]]:
+def declares(source: str, name: str, words: list[str], around: CheckContext) -> list[tuple[str, str]]:
     """The (group, name) pairs that one call makes known to later lines."""
     declarer = _table(source, "DECLARES").get(name.lower())
-    found: list[tuple[str, str]] = declarer(words, around) if declarer else []
-    return found
+    pairs: list[tuple[str, str]] = declarer(words, around) if declarer else []
+    return pairs
 
 
 def rule_of(source: str, name: str) -> bool:
@@ -61,17 +61,17 @@ def rule_of(source: str, name: str) -> bool:
     return any(name in _table(source, table) for table in ("CHECKS", "WARNINGS", "DECLARES"))
 
 
-def before(source: str, loaded: AbstractSet[str]) -> Said | None:
+def before(source: str, loaded: AbstractSet[str]) -> CheckWarning | None:
     """What a loaded module says before any line is executed; *loaded* are the identifiers of all."""
-    say = getattr(_file(source), "before", None)
-    said: Said | None = say(loaded) if say else None
-    return said
+    make_warning = getattr(_file(source), "before", None)
+    check_warning: CheckWarning | None = make_warning(loaded) if make_warning else None
+    return check_warning
 
 
 def _table(source: str, table: str) -> dict[str, Any]:
     """A table of one module, {} where there is none."""
-    found: dict[str, Any] = getattr(_file(source), table, _NONE)
-    return found
+    table_found: dict[str, Any] = getattr(_file(source), table, _NONE)
+    return table_found
 
 
 @cache
@@ -84,7 +84,7 @@ def _file(source: str) -> ModuleType | None:
 @cache
 def _names() -> frozenset[str]:
     """What files there are."""
-    return frozenset(name.partition(".")[0] for folder in __path__ for name in os.listdir(folder))
+    return frozenset(name.partition(".")[0] for directory in __path__ for name in os.listdir(directory))
 
 
 _NONE: Final[dict[str, Any]] = {}

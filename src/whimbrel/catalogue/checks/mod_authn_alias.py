@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.providers import authn_provider
-from whimbrel.catalogue.checks.rules import Around, Declarer, Rule, split
+from whimbrel.catalogue.checks.rules import CheckContext, Declarer, Rule, split_args
 
 
 def _names(words: list[str]) -> list[str]:
-    return split(words[0].rpartition(">")[0] or words[0])
+    return split_args(words[0].rpartition(">")[0] or words[0])
 
 
-def _alias(words: list[str], around: Around) -> str | None:
+def _alias(words: list[str], around: CheckContext) -> str | None:
     """BASE NAME"""
     names = _names(words)
     if len(names) < 2:

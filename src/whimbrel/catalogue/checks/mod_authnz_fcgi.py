@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
 DEFINE, CHECK = "AuthnzFcgiDefineProvider: ", "AuthnzFcgiCheckAuthnProvider: "
 _BACKEND = re.compile(r"fcgi://(?:[^:/\[\]]+|\[[^\]]+\]):([0-9]+)/?")
 
 
-def _define(words: list[str], around: Around) -> str | None:
+def _define(words: list[str], around: CheckContext) -> str | None:
     """TYPE NAME fcgi://HOST:PORT"""
     for missing, index in (("type", 0), ("provider name", 1), ("backend-address", 2)):
         if len(words) <= index:
@@ -25,7 +25,7 @@ def _define(words: list[str], around: Around) -> str | None:
     return f"{DEFINE}Unexpected parameter {words[3]}" if len(words) > 3 else None
 
 
-def _check(words: list[str], around: Around) -> str | None:
+def _check(words: list[str], around: CheckContext) -> str | None:
     """NAME or None, then pairs of an option and its value."""
     if not words:
         return f"{CHECK}No provider given"

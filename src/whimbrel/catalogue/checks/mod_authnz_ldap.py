@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from whimbrel.catalogue.checks.rules import Around, Rule, compiles, one_of, split
-from whimbrel.octets import raw
+from whimbrel.catalogue.checks.rules import CheckContext, Rule, compiles, one_of, split_args
+from whimbrel.octets import to_bytes
 
 SCOPES = ("", "one", "onelevel", "sub", "subtree", "base")
 
 
-def _url(words: list[str], around: Around) -> str | None:
+def _url(words: list[str], around: CheckContext) -> str | None:
     """ldap[s|i]://hosts/base?attributes?scope?filter [mode]"""
     scheme, slashes, rest = words[0].partition("://")
     if not slashes or scheme.lower() not in ("ldap", "ldaps", "ldapi"):
@@ -21,23 +21,23 @@ def _url(words: list[str], around: Around) -> str | None:
     return one_of("none ssl tls starttls", "Invalid LDAP connection mode setting: must be one of NONE, SSL, or TLS/STARTTLS", at=1)(words, around)
 
 
-def _dereference(words: list[str], around: Around) -> str | None:
+def _dereference(words: list[str], around: CheckContext) -> str | None:
     """The four words of LDAP in lower case; on and off in any."""
     good = words[0] in ("never", "searching", "finding", "always") or words[0].lower() in ("on", "off")
     return None if good else "Unrecognized value for AuthLDAPDereferenceAliases directive"
 
 
-def _pattern(words: list[str], around: Around) -> str | None:
+def _pattern(words: list[str], around: CheckContext) -> str | None:
     return None if compiles(words[0]) else f"AuthLDAPInitialBindPattern: cannot compile regular expression '{words[0]}'"
 
 
-def _password(words: list[str], around: Around) -> str | None:
+def _password(words: list[str], around: CheckContext) -> str | None:
     """A program's output may be the password; what can't be run gives none.  It isn't run here."""
     word = words[0]
     if around.version == "2.2" or not word.startswith("exec:") or word == "exec:":
         return None
-    program = around.path(split(word[5:])[0]) if split(word[5:]) else ""
-    return None if os.access(raw(program), os.X_OK) else "Empty passwords are invalid for AuthLDAPBindPassword"
+    program = around.path(split_args(word[5:])[0]) if split_args(word[5:]) else ""
+    return None if os.access(to_bytes(program), os.X_OK) else "Empty passwords are invalid for AuthLDAPBindPassword"
 
 
 CHECKS: dict[str, Rule] = {

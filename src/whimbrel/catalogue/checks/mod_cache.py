@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import is_float, strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, only, when
+from whimbrel.catalogue.checks.rules import CheckContext, Rule, only, when
 
 
-def _disable(words: list[str], around: Around) -> str | None:
-    if around.location:
+def _disable(words: list[str], around: CheckContext) -> str | None:
+    if around.in_location:
         return None if words[0].lower() == "on" else "CacheDisable must be followed by the word 'on' when in a Location."
     return None if words[0].startswith("/") or ":" in words[0] else "CacheDisable must specify a path or an URL."
 
 
-def _enable(words: list[str], around: Around) -> str | None:
+def _enable(words: list[str], around: CheckContext) -> str | None:
     if words[0].startswith("/"):
         return f"provider ({words[0]}) starts with a '/'.  Are url and provider switched?"
-    if around.folder and words[1:] and words[1].startswith("/") and not words[1].startswith(around.argument):
+    if around.is_per_directory and words[1:] and words[1].startswith("/") and not words[1].startswith(around.argument):
         return "When in a Location, CacheEnable must specify a path or an URL below that location."
-    return None if around.folder or len(words) > 1 else f"CacheEnable provider ({words[0]}) is missing an URL."
+    return None if around.is_per_directory or len(words) > 1 else f"CacheEnable provider ({words[0]}) is missing an URL."
 
 
-def _base_url(words: list[str], around: Around) -> str | None:
+def _base_url(words: list[str], around: CheckContext) -> str | None:
     """A URL with a scheme, a host or a port."""
     scheme, colon, rest = words[0].partition(":")
     if colon and not scheme[:1].isalpha():

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import atoi
-from whimbrel.catalogue.checks.rules import Around, Rule, size
+from whimbrel.catalogue.checks.rules import CheckContext, Rule, size
 
-LEVELS, LENGTH, MOST = {"2.2": 3, "2.4": 2}, 2, 20
+LEVELS, LENGTH, MAX_LEVELS_TIMES_LENGTH = {"2.2": 3, "2.4": 2}, 2, 20
 
 
 def _tree(name: str) -> Rule:
     """A part of the folder tree's shape; the other part is taken to have its default."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         value = atoi(words[0])
         if value < 1:
             return f"{name} value must be an integer greater than 0"
         other = LENGTH if name == "CacheDirLevels" else LEVELS[around.version]
-        return f"CacheDirLevels*CacheDirLength value must not be higher than {MOST}" if value * other > MOST else None
+        return f"CacheDirLevels*CacheDirLength value must not be higher than {MAX_LEVELS_TIMES_LENGTH}" if value * other > MAX_LEVELS_TIMES_LENGTH else None
 
     return rule
 

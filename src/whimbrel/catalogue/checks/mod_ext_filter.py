@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
 KEYS = ("preservescontentlength", "mode=", "ftype=", "enableenv=", "disableenv=", "intype=", "outtype=", "cmd=")
 OPTIONS = ("logstderr", "nologstderr", "onfail=remove", "onfail=abort")
 
 
-def _option(words: list[str], around: Around) -> str | None:
+def _option(words: list[str], around: CheckContext) -> str | None:
     word = words[0].lower()
     good = word in OPTIONS or (around.version == "2.2" and word.startswith("debuglevel="))
     return None if good else f"Invalid ExtFilterOptions option: {words[0]}"
 
 
-def _define(words: list[str], around: Around) -> str | None:
+def _define(words: list[str], around: CheckContext) -> str | None:
     rest = words[0].partition(" ")[2].strip()
     while rest:
         lower = rest.lower()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
 
 def address(name: str, kind: str) -> Rule:
     """HOST:PORT as APR takes it apart: digits alone are a port."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         host, colon, port = words[0].rpartition(":")
         if not port.isdigit():
             return f"{name}: No port provided in {kind}"

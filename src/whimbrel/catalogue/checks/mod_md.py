@@ -6,8 +6,8 @@ import json
 import os
 
 from whimbrel.catalogue.checks.numbers import atoi, md_duration, strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, always, one_of, when
-from whimbrel.octets import raw
+from whimbrel.catalogue.checks.rules import CheckContext, Rule, always, one_of, when
+from whimbrel.octets import to_bytes
 
 SWITCHES = (
     "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling mdprofilemandatory mdrenewviaari"
@@ -19,7 +19,7 @@ PORTS = "invalid number for port map, must be in ]0,65535]"
 
 def _window(name: str, most: int = 100, too_much: str = "a") -> Rule:
     """A duration or a percentage of the certificate's life, below *most*."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         value, unit, _ = strtol(words[0])
         if md_duration(words[0]) is not None:
             return None
@@ -34,7 +34,7 @@ def _window(name: str, most: int = 100, too_much: str = "a") -> Rule:
 
 def _delay(low: int, message: str) -> Rule:
     """A duration of more than *low* milliseconds."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         value = md_duration(words[0])
         if value is None:
             return "unrecognized duration format"
@@ -71,7 +71,7 @@ def _wrong_server(rest: str) -> str:
     return "invalid port" if colon and not port else ""
 
 
-def _authority(words: list[str], around: Around) -> str | None:
+def _authority(words: list[str], around: CheckContext) -> str | None:
     for word in words:
         wrong = "" if word.lower() in AUTHORITIES else _not_a_url(word)
         if wrong:
@@ -80,32 +80,32 @@ def _authority(words: list[str], around: Around) -> str | None:
     return None
 
 
-def _account(words: list[str], around: Around) -> str | None:
+def _account(words: list[str], around: CheckContext) -> str | None:
     """none, an id with its key, or a file."""
     if words[0].lower() == "none" or len(words) > 1:
         return None
     path = around.path(words[0])
-    if not os.path.isfile(raw(path)):
+    if not os.path.isfile(to_bytes(path)):
         return f"MDExternalAccountBinding: file not found: {path}"
     return None if _is_json(path) else f"MDExternalAccountBinding: error reading JSON file {path}"
 
 
 def _is_json(path: str) -> bool:
     try:
-        with open(raw(path), "rb") as file:
+        with open(to_bytes(path), "rb") as file:
             json.load(file)
     except (OSError, ValueError):
         return False
     return True
 
 
-def _proxy(words: list[str], around: Around) -> str | None:
+def _proxy(words: list[str], around: CheckContext) -> str | None:
     if wrong := _not_a_url(words[0]):
         return wrong
     return None if words[0].partition(":")[0].lower() in ("http", "https") else "uri scheme must be http or https"
 
 
-def _port_map(words: list[str], around: Around) -> str | None:
+def _port_map(words: list[str], around: CheckContext) -> str | None:
     for word in words:
         name, colon, port = word.partition(":")
         if name.isdigit() and strtol(name)[2]:
@@ -119,7 +119,7 @@ def _port_map(words: list[str], around: Around) -> str | None:
     return None
 
 
-def _keys(words: list[str], around: Around) -> str | None:
+def _keys(words: list[str], around: CheckContext) -> str | None:
     """RSA with its bits, or names of curves."""
     if not words:
         return "needs to specify the private key type"
@@ -139,18 +139,18 @@ def _keys(words: list[str], around: Around) -> str | None:
     return None
 
 
-def _locks(words: list[str], around: Around) -> str | None:
+def _locks(words: list[str], around: CheckContext) -> str | None:
     good = words[0].lower() in ("on", "off") or md_duration(words[0]) is not None
     return None if good else "neither 'on', 'off' or a duration specified"
 
 
-def _domain(words: list[str], around: Around) -> str | None:
+def _domain(words: list[str], around: CheckContext) -> str | None:
     return None if words and words[0] else "needs at least one domain name"
 
 
 def _members(name: str) -> Rule:
     """auto or manual; lists of domains belong into <MDomainSet>."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         if len(words) != 1:
             return f"{name} is only valid inside a '<MDomainSet' context, not here"
         return None if words[0].lower() in ("auto", "manual") else 'unknown value, use "auto|manual"'

@@ -7,7 +7,7 @@ import socket
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
 from whimbrel.catalogue.checks.proxy_parameters import parameter, url_error
-from whimbrel.catalogue.checks.rules import Around, Rule, Said, Warner, between, compiles, one_of, only, split, unresolved, when
+from whimbrel.catalogue.checks.rules import CheckContext, Rule, CheckWarning, Warner, in_range, compiles, one_of, only, split_args, unresolved, when
 
 PAIR = "Invalid ProxyPass|ProxyPassMatch parameter. Parameter must be in the form 'key=value'."
 BUFFER = "{} must be >= 512 bytes, or 0 for system default."
@@ -16,17 +16,17 @@ CODES = "ProxyErrorOverride: status codes to intercept must be valid HTTP Status
 
 def _pass(match: bool) -> Rule:
     """[path] url [nocanon|interpolate|noquery|key=value ...]; a section's own path takes the first one's place."""
-    def rule(words: list[str], around: Around) -> str | None:
-        rest = [w for w in split(words[0]) if w.lower() not in ("nocanon", "interpolate", "noquery")]
-        place = [] if around.folder else rest[:1]
+    def rule(words: list[str], around: CheckContext) -> str | None:
+        rest = [w for w in split_args(words[0]) if w.lower() not in ("nocanon", "interpolate", "noquery")]
+        place = [] if around.is_per_directory else rest[:1]
         rest = rest[len(place):]
-        if not rest or (not around.folder and "=" in rest[0] and "://" not in rest[0] and len(rest) == 1 and not place):
+        if not rest or (not around.is_per_directory and "=" in rest[0] and "://" not in rest[0] and len(rest) == 1 and not place):
             return "ProxyPass|ProxyPassMatch needs a path when not defined in a location"
         if match and place and not compiles(place[0]):
             return "Regular expression could not be compiled."
         if rest[0] == "!":
             return None
-        if around.folder and len(rest) > 1 and "=" not in rest[1] and rest[0].startswith("/"):
+        if around.is_per_directory and len(rest) > 1 and "=" not in rest[1] and rest[0].startswith("/"):
             return "ProxyPass|ProxyPassMatch can not have a path when defined in a location."
         if any("=" not in word for word in rest[1:]):
             return PAIR
@@ -38,19 +38,19 @@ def _pass(match: bool) -> Rule:
     return rule
 
 
-def _reverse(words: list[str], around: Around) -> str | None:
+def _reverse(words: list[str], around: CheckContext) -> str | None:
     rest = words[:-1] if words[-1].lower() == "interpolate" else words
-    if around.folder:
+    if around.is_per_directory:
         return "ProxyPassReverse can not have a path when defined in a location" if len(rest) > 1 else None
     return "ProxyPassReverse needs a path when not defined in a location" if len(rest) < 2 else None
 
 
-def _member(words: list[str], around: Around) -> str | None:
+def _member(words: list[str], around: CheckContext) -> str | None:
     """[balancer] url [key=value ...]; a section's argument is the balancer."""
-    rest = split(words[0])
-    plain = [around.argument] * around.folder + [word for word in rest if "=" not in word or "://" in word.partition("=")[0]]
+    rest = split_args(words[0])
+    plain = [around.argument] * around.is_per_directory + [word for word in rest if "=" not in word or "://" in word.partition("=")[0]]
     if len(plain) > 2:
-        return ("BalancerMember can not have a balancer name when defined in a location" if around.folder else
+        return ("BalancerMember can not have a balancer name when defined in a location" if around.is_per_directory else
                 "Invalid BalancerMember parameter. Parameter must be in the form 'key=value'.")
     if not plain:
         return "BalancerMember must define balancer name when outside <Proxy > section"
@@ -65,9 +65,9 @@ def _member(words: list[str], around: Around) -> str | None:
     return wrong and f"BalancerMember {wrong}"
 
 
-def _set(words: list[str], around: Around) -> str | None:
+def _set(words: list[str], around: CheckContext) -> str | None:
     """[url] key=value ...; in <Proxy> the section's argument is the url, elsewhere it must be known already."""
-    rest = split(words[0]) or [""]
+    rest = split_args(words[0]) or [""]
     if around.sections[:1] not in (("<proxy",), ("<proxymatch",)):
         return f"ProxySet can not find '{rest[0]}' {'Balancer' if rest[0].startswith('balancer:') else 'Worker'}."
     url = around.argument
@@ -86,7 +86,7 @@ def _remote(name: str) -> Rule:
     """PATTERN SCHEME://HOST[:PORT]"""
     bad = f"{name}: Bad syntax for a remote proxy server"
 
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         if name == "ProxyRemoteMatch" and not compiles(words[0]):
             return "Regular expression for ProxyRemoteMatch could not be compiled."
         scheme, slashes, rest = words[1].partition("://")
@@ -98,7 +98,7 @@ def _remote(name: str) -> Rule:
     return rule
 
 
-def _override(words: list[str], around: Around) -> str | None:
+def _override(words: list[str], around: CheckContext) -> str | None:
     """On or Off, and after On any number of status codes."""
     word = words[0].lower()
     if not around.earlier:
@@ -110,27 +110,27 @@ def _override(words: list[str], around: Around) -> str | None:
     return None if 400 <= int(word) < 600 else CODES
 
 
-def _proxy(words: list[str], around: Around) -> str | None:
+def _proxy(words: list[str], around: CheckContext) -> str | None:
     """Parameters are for workers and balancers only."""
-    url, *rest = split(words[0].rpartition(">")[0] or words[0]) or [""]
+    url, *rest = split_args(words[0].rpartition(">")[0] or words[0]) or [""]
     if rest and "://" not in url:
         return "<Proxy> arguments are not supported for non url."
     wrong = next((f"{m} {word}; {url}" if around.version == "2.4" else m for word in rest if (m := parameter(url, word, around))), None)
     return wrong and f"<Proxy {wrong}"
 
 
-def _proxy_match(words: list[str], around: Around) -> str | None:
-    pattern, *rest = split(words[0].rpartition(">")[0] or words[0]) or [""]
+def _proxy_match(words: list[str], around: CheckContext) -> str | None:
+    pattern, *rest = split_args(words[0].rpartition(">")[0] or words[0]) or [""]
     if not compiles(pattern):
         return "Regex could not be compiled"
     return "Multiple <ProxyMatch> arguments not (yet) supported." if rest else None
 
 
-def _connect22(words: list[str], around: Around) -> str | None:
+def _connect22(words: list[str], around: CheckContext) -> str | None:
     return None if words[0][:1].isdigit() else "AllowCONNECT: port number must be numeric"
 
 
-def _address(words: list[str], around: Around) -> str | None:
+def _address(words: list[str], around: CheckContext) -> str | None:
     """An address in any of inet_aton's forms, a path, or a host name, which the name service judges."""
     numeric = re.fullmatch(r"[0-9.]+|0[xX][0-9a-fA-F]+", words[0])
     try:
@@ -157,7 +157,7 @@ def _number(text: str) -> int | None:
         return None
 
 
-def _network(words: list[str], around: Around) -> Said | None:
+def _network(words: list[str], around: CheckContext) -> CheckWarning | None:
     """NoProxy: the mask of an address that has none is guessed; one that cuts off a part of the address is told of."""
     match = _QUADS.fullmatch(words[0]) if around.version == "2.4" else None
     parts = [_number(part) for part in match[1].split(".")] if match else []
@@ -171,13 +171,13 @@ def _network(words: list[str], around: Around) -> Said | None:
     if match[2] is None:
         bits = next(32 - 8 * zeros for zeros in (3, 2, 1, 0) if address % (1 << 8 * zeros) == 0)
         guess = f"Warning: NetMask not supplied with IP-Addr; guessing: {_dotted(address)}/{bits}"
-        return Said(guess, "AH00900", "startup") if bits < 32 else None
+        return CheckWarning(guess, "AH00900", "startup") if bits < 32 else None
     bits = int(match[2])
-    kept = address >> (32 - bits) << (32 - bits) if bits <= 32 else address
-    if kept == address:
+    network_bits = address >> (32 - bits) << (32 - bits) if bits <= 32 else address
+    if network_bits == address:
         return None
     disagree = f"Warning: NetMask and IP-Addr disagree in {_dotted(address)}/{bits}"
-    return Said(disagree, "AH00901", "startup", more=(Said(f"         Set to {_dotted(kept)}/{bits}", "AH00902", "startup"),))
+    return CheckWarning(disagree, "AH00901", "startup", more=(CheckWarning(f"         Set to {_dotted(network_bits)}/{bits}", "AH00902", "startup"),))
 
 
 def _dotted(address: int) -> str:
@@ -196,7 +196,7 @@ CHECKS: dict[str, Rule] = {
     "proxyremotematch": _remote("ProxyRemoteMatch"),
     "proxyerroroverride": only("2.4", _override),
     "allowconnect": _connect22,
-    "balancergrowth": between(0, 1000, "BalancerGrowth must be between 0 and 1000"),
+    "balancergrowth": in_range(0, 1000, "BalancerGrowth must be between 0 and 1000"),
     "proxybadheader": one_of("IsError Ignore StartBody", "ProxyBadHeader must be one of: IsError | Ignore | StartBody"),
     "proxydomain": when(lambda words, around: not words[0].startswith("."), "ProxyDomain: domain name must start with a dot."),
     "proxyiobuffersize": only("2.4", when(lambda words, around: strtol(words[0])[0] < 512 and strtol(words[0])[0] != 0,
@@ -204,7 +204,7 @@ CHECKS: dict[str, Rule] = {
     "proxyreceivebuffersize": _buffer("ProxyReceiveBufferSize"),
     "proxysourceaddress": _address,
     "proxystatus": one_of("off on full", "ProxyStatus must be one of: off | on | full"),
-    "proxytimeout": between(1, None, "Proxy Timeout must be at least 1 second."),
+    "proxytimeout": in_range(1, None, "Proxy Timeout must be at least 1 second."),
     "proxyvia": one_of("off on full block", "ProxyVia must be one of: off | on | full | block"),
 }
 WARNINGS: dict[str, Warner] = {"noproxy": _network}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
 
-def _ports(words: list[str], around: Around) -> str | None:
+def _ports(words: list[str], around: CheckContext) -> str | None:
     """PORT or FIRST-LAST"""
     word = words[0]
     if not word[:1].isdigit():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Around, Rule, expression, first, one_of, when
+from whimbrel.catalogue.checks.rules import CheckContext, Rule, expression, first, one_of, when
 
 
-def _unset_with_value(words: list[str], around: Around) -> bool:
+def _unset_with_value(words: list[str], around: CheckContext) -> bool:
     """``!NAME`` takes a variable away: nothing may follow."""
     return len(words) > 2 and words[1].startswith("!")
 

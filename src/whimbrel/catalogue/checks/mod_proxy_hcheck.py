@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whimbrel.catalogue.checks.numbers import atoi, timeout
-from whimbrel.catalogue.checks.rules import Around, Declarer, Rule, between, split
+from whimbrel.catalogue.checks.rules import CheckContext, Declarer, Rule, in_range, split_args
 from whimbrel.syntax.words import getword, getword_braced
 
 METHODS = frozenset("none tcp options head get cping provider options11 head11 get11".split())
@@ -13,7 +13,7 @@ PAIR = "Invalid ProxyHCTemplate parameter. Parameter must be in the form 'key=va
 _BODY = re.compile(r"\bhc\(")  # known in these expressions only
 
 
-def parameter(key: str, value: str, around: Around) -> str | None:
+def parameter(key: str, value: str, around: CheckContext) -> str | None:
     """What is wrong with one health check parameter."""
     if key in ("hcpasses", "hcfails"):
         return f"{key[2:].capitalize()} must be a positive value" if atoi(value) < 0 else None
@@ -27,9 +27,9 @@ def parameter(key: str, value: str, around: Around) -> str | None:
     return None if key in ("hcuri", "hcexpr", "hctemplate") else "unknown Worker hcheck parameter"
 
 
-def _template(words: list[str], around: Around) -> str | None:
+def _template(words: list[str], around: CheckContext) -> str | None:
     """NAME key=value ...."""
-    name, *rest = split(words[0]) or [""]
+    name, *rest = split_args(words[0]) or [""]
     if not name:
         return "Missing template name for ProxyHCTemplate"
     for word in rest:
@@ -41,7 +41,7 @@ def _template(words: list[str], around: Around) -> str | None:
     return None
 
 
-def _expression(words: list[str], around: Around) -> str | None:
+def _expression(words: list[str], around: CheckContext) -> str | None:
     name, rest = getword(words[0])
     text, after = getword_braced(words[0][rest:])
     if not name or not text:
@@ -55,6 +55,6 @@ def _expression(words: list[str], around: Around) -> str | None:
 CHECKS: dict[str, Rule] = {
     "proxyhctemplate": _template,
     "proxyhcexpr": _expression,
-    "proxyhctpsize": between(0, None, "Invalid ProxyHCTPsize parameter. Parameter must be >= 0"),
+    "proxyhctpsize": in_range(0, None, "Invalid ProxyHCTPsize parameter. Parameter must be >= 0"),
 }
-DECLARES: dict[str, Declarer] = {"proxyhcexpr": lambda words, around: [("health check", name) for name in split(words[0])[:1]]}
+DECLARES: dict[str, Declarer] = {"proxyhcexpr": lambda words, around: [("health check", name) for name in split_args(words[0])[:1]]}

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 
 from whimbrel.catalogue.checks.numbers import atoi
-from whimbrel.catalogue.checks.providers import has_socache, segment
+from whimbrel.catalogue.checks.providers import has_socache, segment_error
 from whimbrel.catalogue.checks.rules import (
-    Around,
+    CheckContext,
     Rule,
-    Said,
+    CheckWarning,
     Warner,
     always,
-    between,
+    in_range,
     by_version,
     filled_file,
-    folder,
+    directory,
     one_of,
     only,
-    split,
+    split_args,
     when,
 )
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import replace
 
 VERIFY = "none off on optional require optional_no_ca"
@@ -29,7 +29,7 @@ FILES = (
     "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile SSLProxyCACertificateFile SSLProxyCARevocationFile "
     "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
 ).split()
-FOLDERS = (
+DIRECTORIES = (
     "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
 )
 TIMES = (
@@ -45,9 +45,9 @@ MUTEX = (
 CRL = ("none leaf chain", "no_crl_for_cert_ok")
 
 
-def _options(words: list[str], around: Around) -> str | None:
+def _options(words: list[str], around: CheckContext) -> str | None:
     known = OPTIONS + (" legacydnstringformat" if around.version == "2.4" else "")
-    for word in split(words[0]):
+    for word in split_args(words[0]):
         option = word[1:] if word[:1] in ("+", "-") else word
         if option.lower() not in known.split():
             return f"SSLOptions: Illegal option '{option}'"
@@ -56,8 +56,8 @@ def _options(words: list[str], around: Around) -> str | None:
 
 def _protocol(name: str) -> Rule:
     """[+|-]protocol ...; 2.4 has given up SSLv2, and its OpenSSL SSLv3, which may only be switched off."""
-    def rule(words: list[str], around: Around) -> str | None:
-        for word in split(words[0]):
+    def rule(words: list[str], around: CheckContext) -> str | None:
+        for word in split_args(words[0]):
             sign, protocol = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
             if protocol.lower() not in PROTOCOLS[around.version].split():
                 return f"{name}: Illegal protocol '{protocol}'"
@@ -71,21 +71,21 @@ def _protocol(name: str) -> Rule:
     return rule
 
 
-def _ciphers(words: list[str], around: Around) -> str | None:
+def _ciphers(words: list[str], around: CheckContext) -> str | None:
     return None if len(words) < 2 or words[0] in ("SSL", "TLSv1.3") else f"protocol '{words[0]}' not supported"
 
 
-def _pass_phrase(words: list[str], around: Around) -> str | None:
+def _pass_phrase(words: list[str], around: CheckContext) -> str | None:
     word = words[0]
     if word.lower() == "builtin" or (word[0] == "|" and len(word) > 2):
         return None
     if len(word) > 5 and word.startswith("exec:"):
         path = around.path(word[5:])
-        return None if os.path.exists(raw(path)) else f"SSLPassPhraseDialog: file '{path}' does not exist"
+        return None if os.path.exists(to_bytes(path)) else f"SSLPassPhraseDialog: file '{path}' does not exist"
     return "SSLPassPhraseDialog: Invalid argument"
 
 
-def _random_seed(words: list[str], around: Around) -> str | None:
+def _random_seed(words: list[str], around: CheckContext) -> str | None:
     context, source = words[0], words[1]
     if context.lower() not in ("startup", "connect"):
         return f"SSLRandomSeed: invalid context: `{context}'"
@@ -97,12 +97,12 @@ def _random_seed(words: list[str], around: Around) -> str | None:
         return f"Invalid SSLRandomSeed entropy source `{source}': This version of OpenSSL does not support the Entropy Gathering Daemon (EGD)."
     named = len(source) > 5 and source.startswith(("file:", "exec:"))
     path = around.path(source[5:] if named else source)
-    if not os.path.exists(raw(path)):
+    if not os.path.exists(to_bytes(path)):
         return f"SSLRandomSeed: source path '{path}' does not exist"
     return "SSLRandomSeed: invalid number of bytes specified" if len(words) > 2 and atoi(words[2]) < 0 else None
 
 
-def _session_cache22(words: list[str], around: Around) -> str | None:
+def _session_cache22(words: list[str], around: CheckContext) -> str | None:
     word = words[0]
     if word.lower() in ("none", "nonenotnull") or (len(word) > 4 and word.lower().startswith(("dbm:", "shm:"))):
         return None
@@ -110,17 +110,17 @@ def _session_cache22(words: list[str], around: Around) -> str | None:
         return "SSLSessionCache: distcache support disabled"
     if not (len(word) > 6 and word.lower().startswith("shmcb:")):
         return "SSLSessionCache: Invalid argument"
-    return _told("SSLSessionCache", word, around)
+    return _segment_error("SSLSessionCache", word, around)
 
 
-def _told(name: str, text: str, around: Around) -> str | None:
-    wrong = segment(text, around)
+def _segment_error(name: str, text: str, around: CheckContext) -> str | None:
+    wrong = segment_error(text, around)
     return wrong and f"{name}: {wrong}"
 
 
 def _cache24(name: str, kind: str, dot: str) -> Rule:
     """A socache provider and its arguments; the names that it tells are those of the loaded modules."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         provider, colon, rest = words[0].partition(":")
         if name == "SSLSessionCache" and words[0].lower() in ("none", "nonenotnull"):
             return None
@@ -128,7 +128,7 @@ def _cache24(name: str, kind: str, dot: str) -> Rule:
             known = ",".join(sorted(n for n in ("default", "shmcb", "dbm", "memcache", "redis") if has_socache(n, around)))
             maybe = f"Maybe you need to load the appropriate socache module (mod_socache_{provider}?)"
             return f"{name}: '{provider}' {kind} cache not supported (known names: {known}){dot} {maybe}{dot}"
-        return _told(name, rest, around) if provider in ("shmcb", "default") and colon else None
+        return _segment_error(name, rest, around) if provider in ("shmcb", "default") and colon else None
 
     return rule
 
@@ -140,8 +140,8 @@ def _certificate(name: str) -> Rule:
 
 def _mode(name: str, modes: str, flag: str) -> Rule:
     """A mode and any number of the one flag."""
-    def rule(words: list[str], around: Around) -> str | None:
-        mode, *flags = split(words[0]) or [""]
+    def rule(words: list[str], around: CheckContext) -> str | None:
+        mode, *flags = split_args(words[0]) or [""]
         bad = [mode] if mode.lower() not in modes.split() else [w for w in flags if w.lower() != flag]
         return f"{name}: Invalid argument '{bad[0]}'" if bad else None
 
@@ -150,16 +150,16 @@ def _mode(name: str, modes: str, flag: str) -> Rule:
 
 def _own_server(rule: Rule) -> Rule:
     """*rule*, for the server only: OpenSSL has no authorities for single folders."""
-    def apply(words: list[str], around: Around) -> str | None:
+    def apply(words: list[str], around: CheckContext) -> str | None:
         wrong = rule(words, around)
-        if wrong is None and around.folder and around.version == "2.4":
+        if wrong is None and around.is_per_directory and around.version == "2.4":
             return "Your SSL library does not have support for per-directory CA"
         return wrong
 
     return apply
 
 
-def _require(words: list[str], around: Around) -> str | None:
+def _require(words: list[str], around: CheckContext) -> str | None:
     """2.2 has a grammar of its own, which knows any variable."""
     wrong = around.expression_error(words[0].strip(), False)
     if not wrong or (around.version == "2.2" and wrong.startswith("Variable ")):
@@ -171,17 +171,17 @@ def _require(words: list[str], around: Around) -> str | None:
 VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol protocol options verifymode recordpadding numtickets
     cipherstring ciphersuites ecdhparameters chaincastore verifycastore requestcastore clientcastore"""
 OF_FILES = "certificate privatekey serverinfofile chaincafile verifycafile requestcafile clientcafile dhparameters"
-OF_FOLDERS = "chaincapath verifycapath requestcapath clientcapath"
+OF_DIRECTORIES = "chaincapath verifycapath requestcapath clientcapath"
 
 
 def _overriding(directive: str) -> Warner:
     """A protocol without sign takes back what stood before it on the line."""
-    def say(words: list[str], around: Around) -> Said | None:
+    def check_overrides(words: list[str], around: CheckContext) -> CheckWarning | None:
         if around.version == "2.2":
             return None
         lost: list[str] = []
         chosen: set[str] = set()
-        for word in split(words[0]):
+        for word in split_args(words[0]):
             sign, name = (word[0], word[1:].lower()) if word[:1] in ("+", "-") else ("", word.lower())
             if name not in PROTOCOLS["2.4"].split():
                 break
@@ -189,14 +189,14 @@ def _overriding(directive: str) -> Warner:
             if not sign and chosen:
                 lost.append(word)
             chosen = chosen - meant if sign == "-" else chosen | meant if sign else meant
-        told = f"{directive}: Protocol '{{}}' overrides already set parameter(s). Check if a +/- prefix is missing."
-        made = [Said(told.format(word), "AH02532") for word in lost]
-        return replace(made[0], more=tuple(made[1:])) if made else None
+        template = f"{directive}: Protocol '{{}}' overrides already set parameter(s). Check if a +/- prefix is missing."
+        warnings = [CheckWarning(template.format(word), "AH02532") for word in lost]
+        return replace(warnings[0], more=tuple(warnings[1:])) if warnings else None
 
-    return say
+    return check_overrides
 
 
-def _responder_proxy(words: list[str], around: Around) -> str | None:
+def _responder_proxy(words: list[str], around: CheckContext) -> str | None:
     """A URL as APR takes it apart."""
     scheme, colon, rest = words[0].partition(":")
     port = rest[2:].partition("/")[0].rpartition("@")[2].partition(":")[2] if rest.startswith("//") else ""
@@ -205,12 +205,12 @@ def _responder_proxy(words: list[str], around: Around) -> str | None:
     return None
 
 
-def _openssl_command(words: list[str], around: Around) -> str | None:
+def _openssl_command(words: list[str], around: CheckContext) -> str | None:
     name = words[0].lower()
     if name in OF_FILES.split():
         return filled_file("SSLOpenSSLConfCmd", 1)(words, around)
-    if name in OF_FOLDERS.split():
-        return folder("SSLOpenSSLConfCmd")(words[1:], around)
+    if name in OF_DIRECTORIES.split():
+        return directory("SSLOpenSSLConfCmd")(words[1:], around)
     return None if name in VALUES.split() else f"'{words[0]}': invalid OpenSSL configuration command"
 
 
@@ -221,10 +221,10 @@ MUTEX_FILES = ("file:", "flock:", "fcntl:")
 
 CHECKS: dict[str, Rule] = {
     **{name.lower(): filled_file(name) for name in FILES},
-    **{name.lower(): folder(name) for name in FOLDERS.split()},
-    **{name.lower(): between(0, None, f"{name}: invalid argument") for name in TIMES.split()},
+    **{name.lower(): directory(name) for name in DIRECTORIES.split()},
+    **{name.lower(): in_range(0, None, f"{name}: invalid argument") for name in TIMES.split()},
     "sslcacertificatefile": _own_server(filled_file("SSLCACertificateFile")),
-    "sslcacertificatepath": _own_server(folder("SSLCACertificatePath")),
+    "sslcacertificatepath": _own_server(directory("SSLCACertificatePath")),
     "sslrequire": _require,
     "sslcertificatefile": _certificate("SSLCertificateFile"),
     "sslcertificatekeyfile": _certificate("SSLCertificateKeyFile"),
@@ -250,14 +250,14 @@ CHECKS: dict[str, Rule] = {
     "sslprotocol": _protocol("SSLProtocol"),
     "sslproxyprotocol": _protocol("SSLProxyProtocol"),
     "sslproxyverify": one_of(VERIFY, "SSLProxyVerify: Invalid argument '{0}'"),
-    "sslproxyverifydepth": between(0, None, VERIFY_DEPTH.format("SSLProxyVerifyDepth")),
+    "sslproxyverifydepth": in_range(0, None, VERIFY_DEPTH.format("SSLProxyVerifyDepth")),
     "sslrandomseed": _random_seed,
-    "sslrenegbuffersize": between(0, None, "Invalid size for SSLRenegBufferSize: {0}"),
+    "sslrenegbuffersize": in_range(0, None, "Invalid size for SSLRenegBufferSize: {0}"),
     "sslsessioncache": by_version(_session_cache22, _cache24("SSLSessionCache", "session", ".")),
-    "sslsessioncachetimeout": between(0, None, "SSLSessionCacheTimeout: Invalid argument"),
+    "sslsessioncachetimeout": in_range(0, None, "SSLSessionCacheTimeout: Invalid argument"),
     "sslstaplingcache": _cache24("SSLStaplingCache", "stapling", ""),
     "sslverifyclient": one_of(VERIFY, "SSLVerifyClient: Invalid argument '{0}'"),
-    "sslverifydepth": between(0, None, VERIFY_DEPTH.format("SSLVerifyDepth")),
+    "sslverifydepth": in_range(0, None, VERIFY_DEPTH.format("SSLVerifyDepth")),
     "sslvhostsnipolicy": one_of("strict secure authonly insecure", BAD_SNI),
 }
 WARNINGS: dict[str, Warner] = {"sslprotocol": _overriding("SSLProtocol"), "sslproxyprotocol": _overriding("SSLProxyProtocol")}

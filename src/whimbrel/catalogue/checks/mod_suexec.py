@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Rule, Said, Warner, always, only
+from whimbrel.catalogue.checks.rules import Rule, CheckWarning, Warner, always, only
 
 DISABLED = "SuexecUserGroup configured, but suEXEC is disabled: Missing suexec binary /usr/lib/apache2/suexec"
 
 CHECKS: dict[str, Rule] = {"suexecusergroup": only("2.4", always(DISABLED))}
-WRAPPER = Said("Warning: SuexecUserGroup directive requires SUEXEC wrapper.", level="startup")
+WRAPPER = CheckWarning("Warning: SuexecUserGroup directive requires SUEXEC wrapper.", level="startup")
 WARNINGS: dict[str, Warner] = {"suexecusergroup": lambda words, around: WRAPPER if around.version == "2.2" else None}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import timeout
-from whimbrel.catalogue.checks.rules import Around, Rule
+from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
 
-def _interval(words: list[str], around: Around) -> str | None:
+def _interval(words: list[str], around: CheckContext) -> str | None:
     value = timeout(words[0], around.version)
     if value is None:
         return "Unparse-able WatchdogInterval setting"

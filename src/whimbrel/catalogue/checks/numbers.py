@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from whimbrel import numbers
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 
 LONG_MAX, LONG_MIN, INT_MAX = 2**63 - 1, -(2**63), 2**31 - 1
-_INTEGER = pattern(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
-_FLOAT = pattern(r"[ \t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+_INTEGER = compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+_FLOAT = compile(r"[ \t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 DAY = 86_400
 
 

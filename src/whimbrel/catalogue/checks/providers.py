@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.catalogue.checks.rules import Around
+from whimbrel.catalogue.checks.rules import CheckContext
 
 AUTHN = {
     "file": "authn_file_module", "dbm": "authn_dbm_module", "dbd": "authn_dbd_module", "anon": "authn_anon_module", "ldap": "authnz_ldap_module",
@@ -12,7 +12,7 @@ AUTHN = {
 SOCACHE = {"shmcb": "shmcb", "default": "shmcb", "dbm": "dbm", "memcache": "memcache", "redis": "redis", "dc": "dc"}
 
 
-def authn_provider(words: list[str], around: Around) -> str | None:
+def authn_provider(words: list[str], around: CheckContext) -> str | None:
     """The words are names of authn providers that a loaded module or an alias offers."""
     for word in words:
         if word not in around.providers and AUTHN.get(word) not in around.loaded:
@@ -20,27 +20,27 @@ def authn_provider(words: list[str], around: Around) -> str | None:
     return None
 
 
-def has_socache(name: str, around: Around) -> bool:
+def has_socache(name: str, around: CheckContext) -> bool:
     """Whether a loaded module offers the shared object cache *name*."""
     return f"socache_{SOCACHE.get(name)}_module" in around.loaded
 
 
-SMALLEST = 8192
-LARGEST = {"2.2": 67108864, "2.4": 4294967295}
+MIN_SEGMENT = 8192
+MAX_SEGMENT = {"2.2": 67108864, "2.4": 4294967295}
 
 
-def segment(text: str, around: Around) -> str | None:
+def segment_error(text: str, around: CheckContext) -> str | None:
     """What is wrong with the PATH(SIZE) of a shared memory segment, as shmcb reads it; 2.2 doesn't mind what follows."""
     _, parenthesis, number = text.partition("(")
     if not parenthesis:
         return None
     size, closing, rest = number.partition(")")
-    old = around.version == "2.2"
-    if not closing or (rest and not old):
-        return "Invalid argument: no closing parenthesis" + ("" if old else " or cache size missing after pathname with parenthesis")
-    if not old and strtol(size)[1]:
+    is_22 = around.version == "2.2"
+    if not closing or (rest and not is_22):
+        return "Invalid argument: no closing parenthesis" + ("" if is_22 else " or cache size missing after pathname with parenthesis")
+    if not is_22 and strtol(size)[1]:
         return "Invalid argument: cache size not numerical"
-    if strtol(size)[0] < SMALLEST:
-        return f"Invalid argument: size has to be >= {SMALLEST} bytes"
-    largest = LARGEST[around.version]
+    if strtol(size)[0] < MIN_SEGMENT:
+        return f"Invalid argument: size has to be >= {MIN_SEGMENT} bytes"
+    largest = MAX_SEGMENT[around.version]
     return f"Invalid argument: size has to be < {largest} bytes on this platform" if strtol(size)[0] >= largest else None

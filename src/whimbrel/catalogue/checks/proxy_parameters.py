@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whimbrel.catalogue.checks.numbers import INT_MAX, atoi, strtol, timeout
-from whimbrel.catalogue.checks.rules import Around
+from whimbrel.catalogue.checks.rules import CheckContext
 
-Test = Callable[[str, Around], "str | None"]
+ParameterTest = Callable[[str, CheckContext], "str | None"]
 STATUS = "dishnrecfp"
 
 
-def _least(low: int, message: str) -> Test:
+def _least(low: int, message: str) -> ParameterTest:
     return lambda value, around: message if atoi(value) < low else None
 
 
-def _within(low: int, high: int, message: str) -> Test:
+def _within(low: int, high: int, message: str) -> ParameterTest:
     return lambda value, around: None if low <= atoi(value) <= high else message
 
 
-def _switch(name: str) -> Test:
+def _switch(name: str) -> ParameterTest:
     return lambda value, around: None if value.lower() in ("on", "off") else f"{name} must be On|Off"
 
 
-def _buffer(name: str) -> Test:
+def _buffer(name: str) -> ParameterTest:
     return lambda value, around: f"{name} must be >= 512 bytes, or 0 for system default." if atoi(value) < 512 and atoi(value) else None
 
 
-def _milliseconds(wrong: str, small: str) -> Test:
-    def test(value: str, around: Around) -> str | None:
+def _milliseconds(wrong: str, small: str) -> ParameterTest:
+    def test(value: str, around: CheckContext) -> str | None:
         # Without a unit these are seconds for ping and connectiontimeout, milliseconds for acquire; only 0 matters here.
         time = timeout(value, around.version)
         return wrong if time is None else small if time < 1 else None
@@ -36,47 +36,47 @@ def _milliseconds(wrong: str, small: str) -> Test:
     return test
 
 
-def _short(name: str) -> Test:
+def _short(name: str) -> ParameterTest:
     return lambda value, around: f"{name} length must be < 64 characters" if len(value) > 63 else None
 
 
-def _load(value: str, around: Around) -> str | None:
+def _load(value: str, around: CheckContext) -> str | None:
     good = value[:1].isdigit() and 1 <= float(strtol(value)[0]) <= 100
     return None if good else f"LoadFactor must be {'a ' if around.version == '2.4' else ''}number between 1..100"
 
 
-def _status(value: str, around: Around) -> str | None:
+def _status(value: str, around: CheckContext) -> str | None:
     return "Unknown status parameter option" if value.lower().strip("+-" + STATUS) else None
 
 
-def _codes(value: str, around: Around) -> str | None:
+def _codes(value: str, around: CheckContext) -> str | None:
     good = all(code.strip().isdigit() and 100 <= int(code) < 600 for code in value.split(","))
     return None if good else "failonstatus must be one or more HTTP response codes"
 
 
-def _method(value: str, around: Around) -> str | None:
+def _method(value: str, around: CheckContext) -> str | None:
     return None if f"lbmethod_{value}_module" in around.loaded else "unknown lbmethod"
 
 
-def _address_ttl(value: str, around: Around) -> str | None:
+def _address_ttl(value: str, around: CheckContext) -> str | None:
     number, rest, _ = strtol(value)
     good = not rest and value and -1 <= number <= INT_MAX
     return None if good else f"AddressTTL must be -1 or a number of seconds not exceeding ({INT_MAX})"
 
 
-def _choice(words: str, message: str) -> Test:
+def _choice(words: str, message: str) -> ParameterTest:
     return lambda value, around: None if value.lower() in words.split() else message
 
 
-def _any(value: str, around: Around) -> str | None:
+def _any(value: str, around: CheckContext) -> str | None:
     return None
 
 
-def _separator(value: str, around: Around) -> str | None:
+def _separator(value: str, around: CheckContext) -> str | None:
     return None if len(value) == 1 or value.lower() == "off" else "stickysessionsep must be a single character or Off"
 
 
-WORKER: dict[str, Test] = {
+WORKER: dict[str, ParameterTest] = {
     "loadfactor": _load, "retry": _least(0, "Retry must be a positive value"), "ttl": _least(1, "TTL must be at least one second"),
     "min": _least(0, "Min must be a positive number"), "max": _least(0, "Max must be a positive number"),
     "smax": _least(0, "Smax must be a positive number"), "timeout": _least(1, "Timeout must be at least one second"),
@@ -89,23 +89,23 @@ WORKER: dict[str, Test] = {
     "lbset": _within(0, 99, "lbset must be between 0 and 99"),
     "connectiontimeout": _milliseconds("Connectiontimeout has wrong format", "Connectiontimeout must be at least one millisecond."),
 }
-WORKER24: dict[str, Test] = {
+WORKER24: dict[str, ParameterTest] = {
     **WORKER, **dict.fromkeys(("flusher", "upgrade", "responsefieldsize", "secret", "mapping"), _any), "enablereuse": _switch("EnableReuse"),
     "addressttl": _address_ttl,
 }
-BALANCER: dict[str, Test] = {
+BALANCER: dict[str, ParameterTest] = {
     "stickysession": _any, "nofailover": _switch("failover"), "timeout": _least(1, "timeout must be at least one second"),
     "maxattempts": _least(0, "maximum number of attempts must be a positive number"), "scolonpathdelim": _switch("scolonpathdelim"),
     "lbmethod": _choice("byrequests bytraffic bybusyness", "unknown lbmethod"), "status": _status, "failonstatus": _codes,
 }
-BALANCER24: dict[str, Test] = {
+BALANCER24: dict[str, ParameterTest] = {
     **BALANCER, "lbmethod": _method, "failontimeout": _switch("failontimeout"), "forcerecovery": _switch("forcerecovery"), "nonce": _any,
     "growth": _within(1, 100, "growth must be between 1 and 100"),
     "stickysessionsep": _separator,
 }
 
 
-def parameter(url: str, text: str, around: Around) -> str | None:
+def parameter(url: str, text: str, around: CheckContext) -> str | None:
     """What is wrong with *text*, a key=value of the worker or balancer *url*; health check parameters are mod_proxy_hcheck's."""
     key, _, value = text.partition("=")
     if url.startswith("balancer:"):
@@ -120,7 +120,7 @@ def parameter(url: str, text: str, around: Around) -> str | None:
     return test(value, around) if test else unknown
 
 
-def url_error(url: str, around: Around) -> str | None:
+def url_error(url: str, around: CheckContext) -> str | None:
     """What is wrong with a worker's URL: it must have a scheme and a host."""
     if around.version == "2.4" and url.lower().startswith("unix:"):
         return None

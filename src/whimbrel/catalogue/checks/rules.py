@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol, timeout
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass, field
 from whimbrel.regex import RegexError, compile_regex
 from whimbrel.syntax.words import getword
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class CheckContext:
     """What a rule may look at besides the words.
 
     *root* is the server root, against which relative paths are read.  *loaded* are the identifiers of the loaded modules; *providers* the authn
@@ -31,8 +31,8 @@ class Around:
     root: str = "/"
     loaded: frozenset[str] = frozenset()
     providers: AbstractSet[str] = frozenset()
-    folder: bool = False
-    location: bool = False
+    is_per_directory: bool = False
+    in_location: bool = False
     earlier: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     argument: str = ""
@@ -44,51 +44,51 @@ class Around:
         joined = word if word.startswith("/") else f"{self.root.rstrip('/')}/{word}"
         if "//" not in joined and "/." not in joined:
             return joined
-        folder = joined.endswith(("/", "/.", "/.."))
+        is_directory = joined.endswith(("/", "/.", "/.."))
         clean = "/" + os.path.normpath(joined).lstrip("/")
-        return clean + "/" if folder and clean != "/" else clean
+        return clean + "/" if is_directory and clean != "/" else clean
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CheckWarning:
     """A message that lets the line pass; *cause* is an error of the system in APR's wording, *more* are the messages after it."""
 
     text: str
     code: str = ""
     level: str = "warn"
     cause: str = ""
-    more: tuple[Said, ...] = ()
+    more: tuple[CheckWarning, ...] = ()
 
 
-Rule = Callable[[list[str], Around], "str | None"]
-Warner = Callable[[list[str], Around], "Said | None"]
-Declarer = Callable[[list[str], Around], "list[tuple[str, str]]"]
+Rule = Callable[[list[str], CheckContext], "str | None"]
+Warner = Callable[[list[str], CheckContext], "CheckWarning | None"]
+Declarer = Callable[[list[str], CheckContext], "list[tuple[str, str]]"]
 
 
-def say(message: str, words: list[str]) -> str:
+def fill_words(message: str, words: list[str]) -> str:
     """*message* with its words filled in."""
     for index, word in enumerate(words):
         message = message.replace(f"{{{index}}}", word)
     return message
 
 
-def split(text: str) -> list[str]:
+def split_args(text: str) -> list[str]:
     """The words of a RAW_ARGS text; quoted empty words count."""
-    found, at = [], 0
+    args, at = [], 0
     while at < len(text):
         word, at = getword(text, at)
-        found.append(word)
-    return found
+        args.append(word)
+    return args
 
 
-def when(test: Callable[[list[str], Around], bool], message: str) -> Rule:
+def when(test: Callable[[list[str], CheckContext], bool], message: str) -> Rule:
     """Refuses where *test* holds."""
-    return lambda words, around: say(message, words) if test(words, around) else None
+    return lambda words, around: fill_words(message, words) if test(words, around) else None
 
 
 def always(message: str) -> Rule:
     """Refuses whatever is written."""
-    return lambda words, around: say(message, words)
+    return lambda words, around: fill_words(message, words)
 
 
 def first(*rules: Rule) -> Rule:
@@ -101,23 +101,23 @@ def only(version: str, rule: Rule) -> Rule:
     return lambda words, around: rule(words, around) if around.version == version else None
 
 
-def by_version(old: Rule, new: Rule) -> Rule:
+def by_version(rule_22: Rule, rule_24: Rule) -> Rule:
     """*old* in 2.2, *new* in 2.4."""
-    return lambda words, around: (old if around.version == "2.2" else new)(words, around)
+    return lambda words, around: (rule_22 if around.version == "2.2" else rule_24)(words, around)
 
 
 def one_of(choices: str, message: str, *, exact: bool = False, at: int = 0) -> Rule:
     """The word at *at*, if given, is one of *choices* (between blanks), in any case unless *exact*."""
-    known = frozenset(choices.split() if exact else choices.lower().split())
+    accepted = frozenset(choices.split() if exact else choices.lower().split())
 
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         word = words[at] if len(words) > at else None
-        return None if word is None or (word if exact else word.lower()) in known else say(message, words)
+        return None if word is None or (word if exact else word.lower()) in accepted else fill_words(message, words)
 
     return rule
 
 
-def between(low: int, high: int | None, message: str) -> Rule:
+def in_range(low: int, high: int | None, message: str) -> Rule:
     """The first word as C's atoi reads it lies in the range; *high* None: no limit."""
     return when(lambda words, around: not (low <= atoi(words[0]) and (high is None or atoi(words[0]) <= high)), message)
 
@@ -127,9 +127,9 @@ def size(low: int, message: str) -> Rule:
     return when(lambda words, around: strtol(words[0])[0] < low or strtol(words[0])[2], message)
 
 
-def whole(message: str, low: int = 0) -> Rule:
+def integer(message: str, low: int = 0) -> Rule:
     """The first word is a number, at least *low*, in range and to its end."""
-    def bad(words: list[str], around: Around) -> bool:
+    def bad(words: list[str], around: CheckContext) -> bool:
         value, rest, cut = strtol(words[0])
         return rest != "" or cut or value < low
 
@@ -156,7 +156,7 @@ def unresolved(name: str) -> str:
 
 def short_time(name: str) -> Rule:
     """The first word is a time of at most an hour."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         value = timeout(words[0], around.version)
         if value is None:
             return f"{name} has wrong format"
@@ -167,9 +167,9 @@ def short_time(name: str) -> Rule:
 
 def expression(message: str, *, string: bool, at: int = 0) -> Rule:
     """The word at *at*, if given, is an expression; *message* goes before what is wrong with it."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         wrong = around.expression_error(words[at], string) if len(words) > at else ""
-        return f"{say(message, words)}: {wrong}" if wrong else None
+        return f"{fill_words(message, words)}: {wrong}" if wrong else None
 
     return rule
 
@@ -190,18 +190,18 @@ def compiles(pattern: str) -> bool:
 
 def filled_file(name: str, at: int = 0) -> Rule:
     """The word at *at* names a readable file with something in it (ssl_util_path_check)."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         path = around.path(words[at])
-        good = os.path.isfile(raw(path)) and os.path.getsize(raw(path)) > 0
+        good = os.path.isfile(to_bytes(path)) and os.path.getsize(to_bytes(path)) > 0
         return None if good else f"{name}: file '{path}' does not exist or is empty"
 
     return rule
 
 
-def folder(name: str) -> Rule:
+def directory(name: str) -> Rule:
     """The first word names a folder."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def refuse_missing(words: list[str], around: CheckContext) -> str | None:
         path = around.path(words[0])
-        return None if os.path.isdir(raw(path)) else f"{name}: directory '{path}' does not exist"
+        return None if os.path.isdir(to_bytes(path)) else f"{name}: directory '{path}' does not exist"
 
-    return rule
+    return refuse_missing

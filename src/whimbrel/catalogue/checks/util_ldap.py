@@ -6,8 +6,8 @@ import errno
 import os
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
-from whimbrel.catalogue.checks.rules import Around, Rule, Said, Warner, between, duration, one_of, when
-from whimbrel.octets import raw
+from whimbrel.catalogue.checks.rules import CheckContext, Rule, CheckWarning, Warner, in_range, duration, one_of, when
+from whimbrel.octets import to_bytes
 
 GLOBAL = "CA_DER CA_BASE64 CA_CERT7_DB CA_SECMOD CERT_DER CERT_BASE64 CERT_KEY3_DB CERT_NICKNAME KEY_DER KEY_BASE64"
 CLIENT = "CA_DER CA_BASE64 CERT_DER CERT_BASE64 CERT_NICKNAME CERT_PFX KEY_DER KEY_BASE64 KEY_PFX"
@@ -15,18 +15,18 @@ AUTHORITIES = frozenset(GLOBAL.split()) - {"CERT_NICKNAME"} | {"CERT_PFX", "KEY_
 HOPS = "LDAPReferralHopLimit must be greater than zero (Use 'LDAPReferrals Off' to disable referral chasing)"
 
 
-def _certificate(known: str, told: str, more: str, path_error: str) -> Rule:
+def _certificate(known_types: str, type_error: str, hidden_types: str, path_error: str) -> Rule:
     """A certificate's type and its file; a nickname is no file."""
-    def rule(words: list[str], around: Around) -> str | None:
+    def rule(words: list[str], around: CheckContext) -> str | None:
         kind = words[0].upper()
-        if kind not in known.split() + more.split():
-            return told.replace("{0}", words[0])
-        return None if kind == "CERT_NICKNAME" or os.path.exists(raw(around.path(words[1]))) else path_error
+        if kind not in known_types.split() + hidden_types.split():
+            return type_error.replace("{0}", words[0])
+        return None if kind == "CERT_NICKNAME" or os.path.exists(to_bytes(around.path(words[1]))) else path_error
 
     return rule
 
 
-def _timeout(words: list[str], around: Around) -> str | None:
+def _timeout(words: list[str], around: CheckContext) -> str | None:
     value, rest, _ = strtol(words[0])
     if rest:
         return "Timeout not numerical"
@@ -35,14 +35,14 @@ def _timeout(words: list[str], around: Around) -> str | None:
 
 def _unreadable(code: str, what: str) -> Warner:
     """A missing file is told twice: here with the system's reason, then by the rule."""
-    def say(words: list[str], around: Around) -> Said | None:
+    def check_file(words: list[str], around: CheckContext) -> CheckWarning | None:
         path = around.path(words[1])
-        if words[0].upper() not in AUTHORITIES or os.path.exists(raw(path)):
+        if words[0].upper() not in AUTHORITIES or os.path.exists(to_bytes(path)):
             return None
-        told = f"LDAP: Could not open SSL {what} file - {path}"
-        return Said(told, code, "error", f"({errno.ENOENT}){os.strerror(errno.ENOENT)}")
+        message = f"LDAP: Could not open SSL {what} file - {path}"
+        return CheckWarning(message, code, "error", f"({errno.ENOENT}){os.strerror(errno.ENOENT)}")
 
-    return say
+    return check_file
 
 
 _CERTIFICATE = "The certificate type {} is not recognised. It should be one of "
@@ -55,7 +55,7 @@ CHECKS: dict[str, Rule] = {
     "ldaptrustedmode": one_of("none ssl tls starttls", "Invalid LDAPTrustedMode setting: must be one of NONE, SSL, or TLS/STARTTLS"),
     "ldapconnectionpoolttl": when(lambda words, around: not words[0].startswith("-") and duration("x")(words, around) is not None,
                                   "LDAPConnectionPoolTTL has wrong format"),
-    "ldapreferralhoplimit": between(1, None, HOPS),
+    "ldapreferralhoplimit": in_range(1, None, HOPS),
     "ldapreferrals": one_of("on off default", "LDAPReferrals must be 'on', 'off', or 'default'"),
     "ldapretries": when(lambda words, around: atoi(words[0]) < 0, "LDAPRetries must be >= 0"),
     "ldapretrydelay": duration("LDAPRetryDelay has wrong format"),

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Context
 from whimbrel.directives.words import words as split_words
-from whimbrel.errors import ConfigError, Place
+from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.numbers import split
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Provider, Scope
@@ -32,10 +32,10 @@ class Requirement:
     methods: int
     name: str
     words: tuple[str, ...]
-    place: Place | None = None
+    place: SourceLocation | None = None
 
 
-def require(cmd: Command, record: CoreFolder, words: list[str]) -> None:
+def require(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
     """Require: keep the line with its methods."""
     parts = split(words[0], 1)
     rest = parts[1] if len(parts) > 1 else ""
@@ -43,7 +43,7 @@ def require(cmd: Command, record: CoreFolder, words: list[str]) -> None:
     record.requires = [*([] if record.requires is UNSET else record.requires), line]
 
 
-def set_satisfy(cmd: Command, record: CoreFolder, words: list[str]) -> None:
+def set_satisfy(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
     """Satisfy, per method."""
     word = words[0].lower()
     if word not in ("all", "any"):
@@ -52,11 +52,11 @@ def set_satisfy(cmd: Command, record: CoreFolder, words: list[str]) -> None:
     record.satisfy = {**known, **{number: word for number in range(_METHODS) if cmd.methods >> number & 1}}
 
 
-def set_type(_cmd: Command, record: CoreFolder, words: list[str]) -> None:
+def set_type(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
     record.auth_type = words[0]
 
 
-def set_name(_cmd: Command, record: CoreFolder, words: list[str]) -> None:
+def set_name(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
     record.auth_name = escape_quotes(words[0])
 
 
@@ -73,17 +73,17 @@ def escape_quotes(text: str) -> str:
 
 def satisfies(r: Request) -> str:
     """What Satisfy says for the request's method: "any", "all" or "" (nothing)."""
-    return r.conf(CoreFolder).satisfy.get(r.method_number, "")
+    return r.conf(CoreDirConfig).satisfy.get(r.method_number, "")
 
 
 def auth_required(r: Request) -> bool:
     """Whether any Require line is about the request's method."""
-    return any(line.methods >> r.method_number & 1 for line in r.conf(CoreFolder).requires)
+    return any(line.methods >> r.method_number & 1 for line in r.conf(CoreDirConfig).requires)
 
 
 def requirements(scope: Scope) -> list[Requirement]:
     """The Require lines of a merged configuration."""
-    return scope.folder(CoreFolder).requires
+    return scope.dir_config(CoreDirConfig).requires
 
 
 def applying(lines: list[Requirement], r: Request) -> Iterator[Requirement]:
@@ -92,19 +92,19 @@ def applying(lines: list[Requirement], r: Request) -> Iterator[Requirement]:
 
 
 DIRECTIVES: Final[tuple[AnyDirective, ...]] = (
-    Directive(name="AuthType", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_type, versions=Versions.V22,
+    Directive(name="AuthType", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_type, versions=Versions.V22,
               help='An HTTP authorization type (e.g., "Basic")'),
-    Directive(name="AuthName", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_name, versions=Versions.V22,
+    Directive(name="AuthName", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_name, versions=Versions.V22,
               help='The authentication realm (e.g. "Members Only")'),
-    Directive(name="Require", args=Args.RAW_ARGS, where=Where.OR_AUTHCFG, apply=require, versions=Versions.V22,
+    Directive(name="Require", args=Args.RAW_ARGS, where=Context.OR_AUTHCFG, apply=require, versions=Versions.V22,
               help="Selects which authenticated users or groups may access a protected space"),
-    Directive(name="Satisfy", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_satisfy, versions=Versions.V22,
+    Directive(name="Satisfy", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_satisfy, versions=Versions.V22,
               help="access policy if both allow and require used ('all' or 'any')"),
 )
 
 PROVIDERS: Final = (
     Provider("access", "satisfies", satisfies, Versions.V22),
     Provider("access", "auth_required", auth_required, Versions.V22),
-    Provider("access", "auth_type", lambda r: r.conf(CoreFolder).auth_type, Versions.V22),
-    Provider("access", "auth_name", lambda r: r.conf(CoreFolder).auth_name, Versions.V22),
+    Provider("access", "auth_type", lambda r: r.conf(CoreDirConfig).auth_type, Versions.V22),
+    Provider("access", "auth_name", lambda r: r.conf(CoreDirConfig).auth_name, Versions.V22),
 )

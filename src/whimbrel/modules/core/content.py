@@ -10,11 +10,11 @@ from typing import Any
 
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.core.log import allows
@@ -38,25 +38,25 @@ def read_handlers(configuration: Any) -> None:
     lacking_handlers(version_text(configuration.dialect))
 
 
-def set_default_charset(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_default_charset(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """AddDefaultCharset: On is iso-8859-1, Off is "" (which hides an outer one)."""
     conf.add_default_charset = {"on": "iso-8859-1", "off": ""}.get(words[0].lower(), words[0])
 
 
-def set_default_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_default_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """DefaultType: without effect in 2.4, which warns of everything but ``none``."""
     conf.default_type = words[0].lower()
     if not cmd.dialect.default_type and words[0].lower() != "none" and allows(cmd, "warn"):
         cmd.warn(f"Ignoring deprecated use of DefaultType in line {cmd.place.line} of {cmd.place.path}.", code="AH00117")
 
 
-def set_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """ForceType, in lower case."""
     note_handler(state_of(cmd), words[0], is_type=True)
     conf.forced_type = words[0].lower()
 
 
-def set_handler(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """SetHandler: a name (lower case), or in 2.4 an expression, told by ``expr=`` or ``%{``."""
     word = words[0]
     note_handler(state_of(cmd), word.removeprefix("expr=") if cmd.dialect.expressions else word)
@@ -72,14 +72,14 @@ def set_handler(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
 
 def set_filters(name: str) -> Setter:
     """SetOutputFilter, SetInputFilter: names with ``;`` between them."""
-    def apply(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    def apply(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         setattr(conf, name, words[0])
         note_missing(cmd, words[0])
 
     return apply
 
 
-def add_filter_by_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def add_filter_by_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """AddOutputFilterByType of 2.2: filters (``;`` between them) for a media type; wildcards have no effect."""
     names = words[0].split(";")
     if not names[0]:
@@ -93,7 +93,7 @@ def add_filter_by_type(cmd: Command, conf: CoreFolder, words: list[str]) -> None
 _CGI_RULES = ("current-uri", "original-uri")
 
 
-def set_cgi_var(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_cgi_var(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """CGIVar REQUEST_URI current-uri|original-uri: the name is exact, the rule is not."""
     if words[0] != "REQUEST_URI":
         raise ConfigError(f'Unrecognized CGI variable: "{words[0]}"')
@@ -103,24 +103,24 @@ def set_cgi_var(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="AddDefaultCharset", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=not_in_limit22(set_default_charset),
+    Directive(name="AddDefaultCharset", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=not_in_limit22(set_default_charset),
               help="The name of the default charset to add to any Content-Type without one or 'Off' to disable"),
-    Directive(name="DefaultType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_default_type, versions=Versions.V24,
+    Directive(name="DefaultType", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_default_type, versions=Versions.V24,
               help="the default media type for otherwise untyped files (DEPRECATED)"),
-    Directive(name="DefaultType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_default_type, versions=Versions.V22,
+    Directive(name="DefaultType", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_default_type, versions=Versions.V22,
               help="the default MIME type for untypable files"),
-    Directive(name="ForceType", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_type,
+    Directive(name="ForceType", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_type,
               help="a mime type that overrides other configured type"),
-    Directive(name="SetHandler", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_handler,
+    Directive(name="SetHandler", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_handler,
               help="a handler name that overrides any other configured handler"),
-    Directive(name="SetOutputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_filters("output_filters"),
+    Directive(name="SetOutputFilter", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_filters("output_filters"),
               help="filter (or ; delimited list of filters) to be run on the request content"),
-    Directive(name="SetInputFilter", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=set_filters("input_filters"),
+    Directive(name="SetInputFilter", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_filters("input_filters"),
               help="filter (or ; delimited list of filters) to be run on the request body"),
-    Directive(name="AddOutputFilterByType", args=Args.ITERATE2, where=Where.OR_FILEINFO, apply=add_filter_by_type, versions=Versions.V22,
+    Directive(name="AddOutputFilterByType", args=Args.ITERATE2, where=Context.OR_FILEINFO, apply=add_filter_by_type, versions=Versions.V22,
               help="output filter name followed by one or more content-types"),
-    Directive(name="CGIPassAuth", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_flag("cgi_pass_auth"), versions=Versions.V24,
+    Directive(name="CGIPassAuth", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("cgi_pass_auth"), versions=Versions.V24,
               help="Controls whether HTTP authorization headers, normally hidden, will be passed to scripts"),
-    Directive(name="CGIVar", args=Args.TAKE2, where=Where.OR_FILEINFO, apply=set_cgi_var, versions=Versions.V24,
+    Directive(name="CGIVar", args=Args.TAKE2, where=Context.OR_FILEINFO, apply=set_cgi_var, versions=Versions.V24,
               help="Controls how some CGI variables are set"),
 )

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, Context
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.status import known
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.modules.setters import not_in_limit22, own
 from whimbrel.numbers import atoi
 from whimbrel.records import dataclass
-from whimbrel.request.expressions import Template, read_string
+from whimbrel.request.expressions import StringExpression, read_string
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
-_SCHEME = pattern(r"[A-Za-z0-9+.-]+:")
+_SCHEME = compile(r"[A-Za-z0-9+.-]+:")
 # Numbers that stand in 2.2's table of status lines without a meaning of their own.
 _UNUSED_22 = frozenset({306, 418, 419, 420, 421, 425, 508, 509})
 
@@ -33,7 +33,7 @@ class DocumentTemplate:
     """An ErrorDocument that depends on the request: a *mark* (a double quote for text, "" for a URL) and the string."""
 
     mark: str
-    template: Template
+    template: StringExpression
 
     def text(self, r: Request) -> str | None:
         """The document for this request; None, so that the canned page is sent, where it can't be evaluated."""
@@ -44,23 +44,23 @@ class DocumentTemplate:
             return None
 
 
-def set_error_document(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_error_document(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """A status, and a URL, a path or a text; ``default`` takes an outer document back."""
-    old = cmd.dialect.reasons_22
+    old = cmd.dialect.wire_22
     status, document = atoi(words[0]), words[1]
     if not (known(status, version22=old) or (old and status in _UNUSED_22)):
         raise ConfigError(f"Unsupported HTTP response code {words[0]}")
     remote = _SCHEME.match(document) is not None
     if status == 401 and remote:
-        where = f"{cmd.place.path}:{cmd.place.line} " if cmd.dialect.ah_codes else ""
+        where = f"{cmd.place.path}:{cmd.place.line} " if cmd.dialect.messages_24 else ""
         cmd.warn(f"{where}cannot use a full URL in a 401 ErrorDocument directive --- ignoring!", code="AH00113", level="notice")
         return
     mark = "" if remote or document.startswith("/") else '"'
     documents = own(conf, "error_documents", dict)
-    conf.error_documents = {**documents, status: _kept(cmd, document, mark)}
+    conf.error_documents = {**documents, status: _document(cmd, document, mark)}
 
 
-def _kept(cmd: Command, document: str, mark: str) -> str | DocumentTemplate | None:
+def _document(cmd: Command, document: str, mark: str) -> str | DocumentTemplate | None:
     if mark and document.lower() == "default":
         return None
     if not cmd.dialect.expressions:
@@ -70,6 +70,6 @@ def _kept(cmd: Command, document: str, mark: str) -> str | DocumentTemplate | No
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="ErrorDocument", args=Args.TAKE2, where=Where.OR_FILEINFO, apply=not_in_limit22(set_error_document),
+    Directive(name="ErrorDocument", args=Args.TAKE2, where=Context.OR_FILEINFO, apply=not_in_limit22(set_error_document),
               help="Change responses for HTTP errors"),
 )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder
+from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreDirConfig
 
 if TYPE_CHECKING:
     from whimbrel.dialect import Dialect
@@ -20,7 +20,7 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
 
     A file that was changed within the last second may change again unseen: its tag is weak, and the answer can't be kept.
     """
-    bits = r.conf(CoreFolder).etag.value or default_bits(r.plan.dialect)
+    bits = r.conf(CoreDirConfig).etag.value or default_bits(r.plan.dialect)
     if bits == ETAG_NONE or "no-etag" in r.notes:
         return None
     if bits & ETAG_DIGEST and read is not None:
@@ -28,7 +28,7 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
         import hashlib
 
         return _with_list(r, '"' + base64.b64encode(hashlib.sha1(read(), usedforsecurity=False).digest()).decode() + '"')
-    info = r.info
+    info = r.finfo
     parts = [f"{r.mtime or 0:x}"] if info is None else _parts(bits, info, r.mtime or 0)
     return _with_list(r, weak_when_young(r, '"' + "-".join(parts) + '"'))
 
@@ -61,5 +61,5 @@ def weak_when_young(r: Request, tag: str) -> str:
     """*tag* with ``W/`` before it while the file is at most a second old."""
     if r.time * MICROSECONDS - (r.mtime or 0) > MICROSECONDS:
         return tag
-    r.outside()
+    r.set_uncacheable()
     return f"W/{tag}"

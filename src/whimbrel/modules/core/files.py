@@ -6,9 +6,9 @@ Manual: mod/core.html#fileetag and neighbours.
 
 from __future__ import annotations
 
-from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder, EtagBits
+from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreDirConfig, EtagBits
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, not_in_limit22, set_choice, set_flag
@@ -20,7 +20,7 @@ _KINDS = {"<directory": 1, "<directorymatch": 1, "<files": 2, "<filesmatch": 2, 
 _ALL = ETAG_MTIME | ETAG_INODE | ETAG_SIZE
 
 
-def set_file_etag(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_file_etag(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """FileETag: plain words replace the outer setting, signed ones change it."""
     now = conf.etag if isinstance(conf.etag, EtagBits) else EtagBits()
     for word in split_words(words[0]):
@@ -41,7 +41,7 @@ def _kind(cmd: Command) -> int:
 
 def _bit(cmd: Command, keyword: str) -> int:
     bit = _WORDS.get(keyword.lower(), 0)
-    if not bit or (bit == ETAG_DIGEST and not cmd.dialect.added_words):
+    if not bit or (bit == ETAG_DIGEST and not cmd.dialect.keywords_24):
         raise ConfigError(f"Unknown keyword '{keyword}' for FileETag directive")
     return bit
 
@@ -59,7 +59,7 @@ def on_off(name: str) -> Setter:
     return set_choice(name, ON_OFF, "parameter must be 'on' or 'off'")
 
 
-def set_encoded_slashes(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_encoded_slashes(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """AllowEncodedSlashes: On (decoded), NoDecode, Off."""
     word = words[0].lower()
     if word not in ("on", "off", "nodecode"):
@@ -68,19 +68,19 @@ def set_encoded_slashes(cmd: Command, conf: CoreFolder, words: list[str]) -> Non
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="FileETag", args=Args.RAW_ARGS, where=Where.OR_FILEINFO, apply=set_file_etag,
+    Directive(name="FileETag", args=Args.RAW_ARGS, where=Context.OR_FILEINFO, apply=set_file_etag,
               help="Specify components used to construct a file's ETag"),
-    Directive(name="EnableMMAP", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=not_in_limit22(on_off("enable_mmap")),
+    Directive(name="EnableMMAP", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=not_in_limit22(on_off("enable_mmap")),
               help="Controls whether memory-mapping may be used to read files"),
-    Directive(name="EnableSendfile", args=Args.TAKE1, where=Where.OR_FILEINFO, apply=not_in_limit22(on_off("enable_sendfile")),
+    Directive(name="EnableSendfile", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=not_in_limit22(on_off("enable_sendfile")),
               help="Controls whether sendfile may be used to transmit files"),
-    Directive(name="ContentDigest", args=Args.FLAG, where=Where.OR_OPTIONS, apply=not_in_limit22(set_flag("content_md5")),
+    Directive(name="ContentDigest", args=Args.FLAG, where=Context.OR_OPTIONS, apply=not_in_limit22(set_flag("content_md5")),
               help="whether or not to send a Content-MD5 header with each request"),
-    Directive(name="AcceptPathInfo", args=Args.TAKE1, where=Where.OR_FILEINFO,
+    Directive(name="AcceptPathInfo", args=Args.TAKE1, where=Context.OR_FILEINFO,
               apply=set_choice("accept_path_info", {"off": 0, "on": 1, "default": 2}, "AcceptPathInfo must be set to on, off or default"),
               help="Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler preference"),
-    Directive(name="AllowEncodedSlashes", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_encoded_slashes,
+    Directive(name="AllowEncodedSlashes", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_encoded_slashes,
               help="Allow URLs containing '/' encoded as '%2F'"),
-    Directive(name="MergeSlashes", args=Args.FLAG, where=Where.RSRC_CONF, record=Record.SERVER, versions=Versions.V24,
+    Directive(name="MergeSlashes", args=Args.FLAG, where=Context.RSRC_CONF, record=ConfigScope.SERVER, versions=Versions.V24,
               apply=set_flag("merge_slashes"), help="Controls whether consecutive slashes in the URI path are merged"),
 )

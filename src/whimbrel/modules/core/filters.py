@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.config.execute import state_of
-from whimbrel.config.unbuilt import note
+from whimbrel.config.unbuilt import record
 from whimbrel.directives.command import Command
 from whimbrel.numbers import strip
-from whimbrel.registry.module import Made, Reads, Scope
-from whimbrel.registry.phases import OK, Answer
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import OK, HookStatus
 from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
@@ -37,27 +37,27 @@ _OWN: Final = frozenset({"byterange", "content_length", "http_header", "chunk", 
 
 
 # Those of them that leave an answer as it is.
-_HARMLESS: Final = frozenset({"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"})
+_IGNORABLE: Final = frozenset({"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"})
 
 
 def note_missing(cmd: Command, written: str) -> None:
     """Remember a line that names filters (``;`` between them) of a loaded module that has no behaviour here: the start is refused."""
     for name in filter(None, written.lower().split(";")):
         module = _OF_MODULES.get(name, "")
-        if name not in _HARMLESS and module and cmd.loaded(module) and cmd.provider("output_filter", name) is None:
-            note(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
+        if name not in _IGNORABLE and module and cmd.loaded(module) and cmd.provider("output_filter", name) is None:
+            record(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
 
 
-def make_insert_filters(scope: Scope) -> Made | None:
+def make_insert_filters(scope: Scope) -> CompiledHook | None:
     """Adds the filters that SetOutputFilter names; None where no filter is set."""
-    conf = scope.folder(CoreFolder)
+    conf = scope.dir_config(CoreDirConfig)
     added, unknown = known_filters(scope, conf.output_filters)
     unknown += known_filters(scope, conf.input_filters)[1]
     by_type = {kind: known_filters(scope, ";".join(names)) for kind, names in conf.filters_by_type.items()}
     if not added and not unknown and not by_type:
         return None
 
-    def insert(r: Request) -> Answer:
+    def insert(r: Request) -> HookStatus:
         kind = strip((r.content_type or "").partition(";")[0]).lower()
         more, also = by_type.get(kind, ((), ()))
         for name in (*unknown, *also):
@@ -66,16 +66,16 @@ def make_insert_filters(scope: Scope) -> Made | None:
             r.add_filter(one)
         return OK
 
-    return Made(insert, Reads.HEAD)
+    return CompiledHook(insert, Reads.HEAD)
 
 
 def unknown_filter(r: Request, name: str) -> None:
     """Say that a filter is not there; 2.2 names no client."""
     line = LogLine("error", f"an unknown filter was not added: {name}", "AH00082")
-    if r.plan.dialect.ah_codes:
+    if r.plan.dialect.messages_24:
         r.log(line.level, line.text, code=line.code)
     else:
-        r.outside()  # each answer comes with the line
+        r.set_uncacheable()  # each answer comes with the line
         r.engine.error_log.about_server(r.server, line)
 
 
@@ -92,15 +92,15 @@ def known_filters(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
     return found, unknown
 
 
-def make_name_lookup(scope: Scope) -> Made | None:
+def make_name_lookup(scope: Scope) -> CompiledHook | None:
     """HostnameLookups On: the client's name, asked once per connection; Double: only one that leads back to the address."""
-    mode = scope.folder(CoreFolder).hostname_lookups
+    mode = scope.dir_config(CoreDirConfig).hostname_lookups
     if not mode:
         return None
 
     from whimbrel.modules.client_names import NAME_NOTE, confirmed_name
 
-    async def look_up(r: Request) -> Answer:
+    async def lookup(r: Request) -> HookStatus:
         notes = r.connection.notes
         if NAME_NOTE not in notes:
             name = await confirmed_name(r)
@@ -108,4 +108,4 @@ def make_name_lookup(scope: Scope) -> Made | None:
                 notes[NAME_NOTE] = ""
         return OK
 
-    return Made(look_up, Reads.OUTSIDE, waits=True)
+    return CompiledHook(lookup, Reads.UNCACHEABLE, is_async=True)

@@ -10,23 +10,23 @@ from collections.abc import Awaitable, Callable
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.config.core import ETAG_DIGEST, CoreFolder, CoreServer
+from whimbrel.config.core import ETAG_DIGEST, CoreDirConfig, CoreServerConfig
 from whimbrel.config.handlers import version_text
 from whimbrel.expr.errors import EvalError
-from whimbrel.http.conditional import CONDITIONS, Condition, meets_conditions
+from whimbrel.http.conditional import CONDITIONS, PreconditionResult, meets_conditions
 from whimbrel.http.dates import format_http
 from whimbrel.http.headers import Headers
 from whimbrel.modules.core.content import lacking_handlers
 from whimbrel.modules.core.etag import MICROSECONDS, default_bits, make_etag
 from whimbrel.modules.core.methods import DELIVERED, options
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.registry.methods import INVALID
-from whimbrel.registry.module import Made, Reads, Scope
-from whimbrel.registry.phases import OK, Answer
-from whimbrel.request.body import FilePart
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import OK, HookStatus
+from whimbrel.request.body import FileSegment
 from whimbrel.request.die import DEFAULT_BODY_LIMIT
-from whimbrel.request.expressions import Template
-from whimbrel.request.files import KIND, LARGEST_CONTENT, Content, stamp_of
+from whimbrel.request.expressions import StringExpression
+from whimbrel.request.files import KIND, MAX_CACHED_FILE, CachedFile, content_signature
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -35,19 +35,19 @@ PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4
 IN_MEMORY: Final = 64 * 1024  # bytes of a file that goes out as bytes; beyond, sendfile(2) saves the kernel a copy whose cost goes up and down
 IN_FRAMES: Final = 512 * 1024  # the same where frames go around it
-FOLDER_TYPE: Final = "httpd/unix-directory"
+DIRECTORY_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
 
 
 # translate_name ---------------------------------------------------------------------------------------------------------------------------------
-def make_translate(scope: Scope) -> Made:
+def make_translate(scope: Scope) -> CompiledHook:
     """Document root and path make the file name; ServerPath is left out of it."""
-    old = not scope.dialect.ah_codes
-    root = scope.server(CoreServer).document_root
+    old = not scope.dialect.messages_24
+    root = scope.server_config(CoreServerConfig).document_root
     within = root.rstrip("/") if root else ""  # where a path that says what it means is simply put behind it
     room = PATH_MAX - SPARE - len(root or "")
 
-    def translate(r: Request) -> Answer:
+    def translate(r: Request) -> HookStatus:
         if r.proxy:
             return 403
         uri = r.uri
@@ -68,7 +68,7 @@ def make_translate(scope: Scope) -> Made:
         r.filename = r.canonical_filename = name
         return OK
 
-    return Made(translate, Reads.HEAD)
+    return CompiledHook(translate, Reads.HEAD)
 
 
 def _below(uri: str, server_path: str) -> str:
@@ -84,45 +84,45 @@ def joined(root: str, path: str) -> str | None:
     """*path* under *root*, canonical; None where ``..`` climbs out of the root (apr_filepath_merge)."""
     if "//" not in path and "/." not in path and not path.startswith("."):
         return root.rstrip("/") + "/" + path.lstrip("/") if path.strip("/") else root.rstrip("/") + "/"
-    kept: list[str] = []
+    directives: list[str] = []
     for part in path.split("/"):
         if part == "..":
-            if not kept:
+            if not directives:
                 return None
-            kept.pop()
+            directives.pop()
         elif part not in ("", "."):
-            kept.append(part)
-    tail = "/" if not kept or path.endswith(("/", "/.", "/..")) else ""
-    return root.rstrip("/") + "/" + "/".join(kept) + (tail if kept else "")
+            directives.append(part)
+    tail = "/" if not directives or path.endswith(("/", "/.", "/..")) else ""
+    return root.rstrip("/") + "/" + "/".join(directives) + (tail if directives else "")
 
 
 # type_checker, fixups -----------------------------------------------------------------------------------------------------------------------------
-def make_type_checker(scope: Scope) -> Made:
+def make_type_checker(scope: Scope) -> CompiledHook:
     """The last word on types: a folder is one, all else stays as it is.  A .htaccess line without behaviour that would be asked here refuses."""
-    missing = scope.folder(CoreFolder).missing_type_checker
+    missing = scope.dir_config(CoreDirConfig).missing_type_checker
 
-    def check(r: Request) -> Answer:
+    def check(r: Request) -> HookStatus:
         if missing:
             r.log("error", f"{missing} has no behaviour here, {r.filename} is not sent")
             return 500
-        if r.content_type is None and r.info is not None and S_ISDIR(r.info.st_mode):
-            r.content_type = FOLDER_TYPE
+        if r.content_type is None and r.finfo is not None and S_ISDIR(r.finfo.st_mode):
+            r.content_type = DIRECTORY_TYPE
         return OK
 
-    return Made(check, Reads.HEAD | Reads.FILES)
+    return CompiledHook(check, Reads.HEAD | Reads.FILES)
 
 
-def make_override_type(scope: Scope) -> Made | None:
+def make_override_type(scope: Scope) -> CompiledHook | None:
     """ForceType, SetHandler and AcceptPathInfo, over whatever the modules found; None where none of them is set."""
-    conf = scope.folder(CoreFolder)
+    conf = scope.dir_config(CoreDirConfig)
     forced = None if conf.forced_type in (None, "none") else conf.forced_type
     handler = None if conf.handler in (None, "none") else conf.handler
-    template: Template | None = conf.handler_expr
+    template: StringExpression | None = conf.handler_expr
     accept = conf.accept_path_info
     if forced is None and handler is None and template is None and accept == 2:
         return None
 
-    def override(r: Request) -> Answer:
+    def override(r: Request) -> HookStatus:
         if forced is not None:
             r.content_type = forced
         try:
@@ -136,10 +136,10 @@ def make_override_type(scope: Scope) -> Made | None:
             r.used_path_info = accept
         return OK
 
-    return Made(override, Reads.HEAD)
+    return CompiledHook(override, Reads.HEAD)
 
 
-def _expanded(template: Template, r: Request) -> str | None:
+def _expanded(template: StringExpression, r: Request) -> str | None:
     text = template.text(r)
     return text if text and text != "none" else None
 
@@ -154,42 +154,42 @@ class HandlerNames(frozenset[str]):
         return frozenset.__contains__(self, name) or any(p[-1] == "*" and name.startswith(p[:-1]) for p in self)
 
 
-def make_guard(scope: Scope) -> Made | None:
+def make_guard(scope: Scope) -> CompiledHook | None:
     """Refuse what a loaded module without behaviour would answer, so that no program is sent as text; None where no such module is loaded."""
     lacking = lacking_handlers(version_text(scope.dialect))
     names = HandlerNames(name for name, modules in lacking if any(map(scope.loaded, modules)))
     if not names:
         return None
 
-    def guard(r: Request) -> Answer:
+    def guard(r: Request) -> HookStatus:
         r.log("error", f"handler {r.handler} has no behaviour here, {r.filename} is not sent")
         return 500
 
-    return Made(guard, Reads.HEAD, handlers=names)
+    return CompiledHook(guard, Reads.HEAD, handlers=names)
 
 
-def make_default_handler(scope: Scope) -> Made:
+def make_default_handler(scope: Scope) -> CompiledHook:
     """Answers with the file, after the request body was read and thrown away."""
     missing = "error" if scope.dialect.missing_is_error else "info"
-    limit = scope.folder(CoreFolder).limit_body
+    limit = scope.dir_config(CoreDirConfig).limit_body
     if limit < 0:
         limit = DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
     style = _style(scope)
 
-    def default_handler(r: Request) -> Answer | Awaitable[Answer]:
+    def default_handler(r: Request) -> HookStatus | Awaitable[HookStatus]:
         r.allowed |= DELIVERED
         if r.body_in.length != 0 or r.body_in.failure is not None:
             return after_body(r)
         return answer(r) if r.method_number else deliver(r, missing, style)
 
-    async def after_body(r: Request) -> Answer:
+    async def after_body(r: Request) -> HookStatus:
         if r.main is None and not r.close and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):
             # read so that the connection can go on; that is no matter of a sub-request
             await r.body_in.discard(limit)
         return answer(r)
 
-    def answer(r: Request) -> Answer:
+    def answer(r: Request) -> HookStatus:
         if r.method_number in (_GET, _POST):
             return deliver(r, missing, style)
         if r.method_number == _OPTIONS:
@@ -199,7 +199,7 @@ def make_default_handler(scope: Scope) -> Made:
             return 501
         return 405
 
-    return Made(default_handler, Reads.HEAD | Reads.FILES, waits=True)
+    return CompiledHook(default_handler, Reads.HEAD | Reads.FILES, is_async=True)
 
 
 def _log_invalid(r: Request) -> None:
@@ -215,16 +215,16 @@ Style = tuple[int, bool]
 
 def _style(scope: Scope) -> Style | None:
     """What decides about the fields that tell of a file, FileETag and MaxRanges; None where they depend on its bytes."""
-    conf = scope.folder(CoreFolder)
+    conf = scope.dir_config(CoreDirConfig)
     bits = conf.etag.value or default_bits(scope.dialect)
     return None if conf.content_md5 or bits & ETAG_DIGEST else (bits, conf.max_ranges == 0)
 
 
-def deliver(r: Request, missing: str, style: Style | None) -> Answer:
+def deliver(r: Request, missing: str, style: Style | None) -> HookStatus:
     """The file of *r* as its answer; *missing* is the level at which a file that isn't there is logged."""
-    info = r.info
+    info = r.finfo
     if info is None:
-        beyond = (r.path_info or "") if r.plan.dialect.ah_codes else ""  # 2.2 names the file alone
+        beyond = (r.path_info or "") if r.plan.dialect.messages_24 else ""  # 2.2 names the file alone
         r.log(missing, f"File does not exist: {r.filename}{beyond}", code="AH00128")
         return 404
     if info.st_mode & KIND == S_IFDIR:
@@ -234,13 +234,13 @@ def deliver(r: Request, missing: str, style: Style | None) -> Answer:
         r.log(missing, f"File does not exist: {r.filename}{r.path_info}", code="AH00130")
         return 404
     if style is not None and r.mtime is None and r.vlist_validator is None and "no-etag" not in r.notes:
-        known = r.engine.contents.get(r.filename or "", info)
+        known = r.engine.file_cache.get(r.filename or "", info)
         if known is not None and r.time * MICROSECONDS - known.modified > MICROSECONDS:
             return _send_known(r, known, style)
     return _send(r)
 
 
-def _send_known(r: Request, known: Content, style: Style) -> Answer:
+def _send_known(r: Request, known: CachedFile, style: Style) -> HookStatus:
     """A file that was read before and is as it was; it is old enough for a strong tag."""
     r.mtime = known.modified
     fields = known.fields.get(style)
@@ -249,7 +249,7 @@ def _send_known(r: Request, known: Content, style: Style) -> Answer:
         _set_fields(r, len(known.data), None)
         fields = known.fields[style] = r.headers_out.entries()
         r.headers_out = before
-    r.headers_out.lay(fields)
+    r.headers_out.update(fields)
     status = _met(r, fields["etag"][1] if "etag" in fields else None)
     if status == 200:
         r.body.append(known.data)
@@ -258,20 +258,20 @@ def _send_known(r: Request, known: Content, style: Style) -> Answer:
     return OK
 
 
-def _send(r: Request) -> Answer:
+def _send(r: Request) -> HookStatus:
     handle = _open(r)
     if handle is None:
-        cause = _why_not(r.filename or "") if r.plan.dialect.reasons_22 or r.info is not None and S_ISREG(r.info.st_mode) else ""
+        cause = _why_not(r.filename or "") if r.plan.dialect.wire_22 or r.finfo is not None and S_ISREG(r.finfo.st_mode) else ""
         r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132", cause=cause)
         return 403
     info = os.fstat(handle)
-    if r.info is None or stamp_of(info) != stamp_of(r.info):
-        r.outside()
-    r.info = info
-    part = FilePart(handle, 0, info.st_size, r.filename or "")
+    if r.finfo is None or content_signature(info) != content_signature(r.finfo):
+        r.set_uncacheable()
+    r.finfo = info
+    part = FileSegment(handle, 0, info.st_size, r.filename or "")
     status = _describe(r, part)
     if status != 200:
-        if info.st_size <= LARGEST_CONTENT:
+        if info.st_size <= MAX_CACHED_FILE:
             _remember(r, info, part.read())
         os.close(handle)
         r.status = status
@@ -288,16 +288,16 @@ def _send(r: Request) -> Answer:
 
 def _remember(r: Request, info: os.stat_result, data: bytes) -> None:
     """Keep the bytes of a small file that is whole."""
-    if len(data) == info.st_size and S_ISREG(info.st_mode) and r.files.is_settled(r.time):
-        r.engine.contents.put(r.filename or "", info, data, r.time)
+    if len(data) == info.st_size and S_ISREG(info.st_mode) and r.deps.is_settled(r.time):
+        r.engine.file_cache.put(r.filename or "", info, data, r.time)
 
 
 def _open(r: Request) -> int | None:
     """A descriptor of the file; None for what can't be opened, and for pipes, which would make us wait.  A device is as empty as its size says."""
-    if r.info is None or r.filename is None or not (S_ISREG(r.info.st_mode) or S_ISCHR(r.info.st_mode)):
+    if r.finfo is None or r.filename is None or not (S_ISREG(r.finfo.st_mode) or S_ISCHR(r.finfo.st_mode)):
         return None
     try:
-        return os.open(raw(r.filename), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        return os.open(to_bytes(r.filename), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:
         return None
 
@@ -305,17 +305,17 @@ def _open(r: Request) -> int | None:
 def _why_not(path: str) -> str:
     """Why a file can't be opened, as a line of the error log shows it."""
     try:
-        os.close(os.open(raw(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+        os.close(os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
     except OSError as problem:
         return f"({problem.errno}){os.strerror(problem.errno or 0)}"
     return ""
 
 
-def _describe(r: Request, part: FilePart) -> int:
+def _describe(r: Request, part: FileSegment) -> int:
     """Set the fields that tell of the file; the status that the request's conditions give."""
-    assert r.info is not None
-    conf = r.conf(CoreFolder)
-    mtime = r.info.st_mtime_ns // 1000
+    assert r.finfo is not None
+    conf = r.conf(CoreDirConfig)
+    mtime = r.finfo.st_mtime_ns // 1000
     if r.mtime is None or r.mtime < mtime:
         r.mtime = mtime
     tag = _set_fields(r, part.length, part.read)
@@ -334,18 +334,18 @@ def _set_fields(r: Request, length: int, read: Callable[[], bytes] | None) -> st
     tag = make_etag(r, read)
     if tag is not None:
         out.set("ETag", tag)
-    out.set("Accept-Ranges", "none" if r.conf(CoreFolder).max_ranges == 0 else "bytes")
+    out.set("Accept-Ranges", "none" if r.conf(CoreDirConfig).max_ranges == 0 else "bytes")
     out.set("Content-Length", str(length))
     return tag
 
 
 def _met(r: Request, tag: str | None) -> int:
     """The status that the request's conditions give."""
-    if r.no_local_copy or r.headers_in.none_of(CONDITIONS):
+    if r.no_local_copy or r.headers_in.has_none(CONDITIONS):
         return 200
-    old = not r.plan.dialect.ah_codes
+    old = not r.plan.dialect.messages_24
     met = meets_conditions(r.method, r.headers_in, tag, (r.mtime or 0) // MICROSECONDS, int(r.time), r.status, version22=old)
-    return 200 if met is Condition.OK else 304 if met is Condition.NOT_MODIFIED else 412
+    return 200 if met is PreconditionResult.OK else 304 if met is PreconditionResult.NOT_MODIFIED else 412
 
 
 def set_last_modified(r: Request) -> None:
@@ -353,5 +353,5 @@ def set_last_modified(r: Request) -> None:
     seconds = (r.mtime or 0) // MICROSECONDS
     if seconds > r.time:
         seconds = int(r.time)
-        r.outside()
+        r.set_uncacheable()
     r.headers_out.set("Last-Modified", format_http(seconds))

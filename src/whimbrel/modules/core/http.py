@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.files import ON_OFF
-from whimbrel.modules.setters import Not, global_only, not_in_limit22, outside, own, set_choice, set_flag, set_lower, set_number, timeout
+from whimbrel.modules.setters import Forbidden, global_only, not_in_limit22, not_in, own, set_choice, set_flag, set_lower, set_number, timeout
 from whimbrel.numbers import atoi
 
 
-def set_keep_alive(cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_keep_alive(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """KeepAlive: 2.2 takes every word but Off and 0 for On."""
     word = words[0].lower()
     conf.keep_alive = word not in ("off", "0") if cmd.dialect.keepalive_any_word else word == "on"
 
 
-def set_keep_alive_timeout(cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_keep_alive_timeout(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """KeepAliveTimeout: seconds or a time with a unit; 2.2 knows only the digits."""
     if cmd.dialect.lenient_values:
         conf.keep_alive_timeout = float(atoi(words[0]))
@@ -41,7 +41,7 @@ _PAIRS = (
 _PROTOCOL_WORDS = {word.lower(): (field, word is pair[0]) for field, pair in _PAIRS for word in pair}
 
 
-def set_protocol_options(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_protocol_options(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """HttpProtocolOptions: one word of each pair, at most."""
     found = _PROTOCOL_WORDS.get(words[0].lower())
     if found is None:
@@ -54,25 +54,25 @@ def set_protocol_options(_cmd: Command, conf: CoreServer, words: list[str]) -> N
     setattr(conf, field, value)
 
 
-def set_method(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_method(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """RegisterHttpMethod: names are exact."""
     conf.registered = [*own(conf, "registered", list), words[0]]
 
 
 def register_methods(configuration: Any) -> None:
     """Make the methods of RegisterHttpMethod known to the configuration."""
-    for name in configuration.main.conf(CoreServer).registered:
+    for name in configuration.main.config(CoreServerConfig).registered:
         configuration.methods.register(name)
 
 
-def set_protocols(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_protocols(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """Protocols: identifiers in order of preference; names nobody implements are kept, they never match."""
     known = own(conf, "protocols", list)
     if words[0] not in known:
         conf.protocols = [*known, words[0]]
 
 
-def set_accept_filter(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_accept_filter(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """AcceptFilter protocol filter: kept; Whimbrel's sockets take none."""
     conf.accept_filters = {**own(conf, "accept_filters", dict), words[0]: words[1]}
 
@@ -81,32 +81,32 @@ HONOR_ORDER = set_choice("protocols_honor_order", ON_OFF, "ProtocolsHonorOrder m
 TRACE = set_choice("trace_enable", {"off": 0, "on": 1, "extended": 2}, "TraceEnable must be one of 'on', 'off', or 'extended'")
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="HttpProtocolOptions", args=Args.ITERATE, where=Where.RSRC_CONF, apply=set_protocol_options, record=Record.SERVER,
+    Directive(name="HttpProtocolOptions", args=Args.ITERATE, where=Context.RSRC_CONF, apply=set_protocol_options, record=ConfigScope.SERVER,
               help="'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); 'Unsafe' or 'Strict' "
                    "(default). Sets HTTP acceptance rules"),
-    Directive(name="RegisterHttpMethod", args=Args.ITERATE, where=Where.RSRC_CONF, apply=global_only(set_method), record=Record.SERVER,
+    Directive(name="RegisterHttpMethod", args=Args.ITERATE, where=Context.RSRC_CONF, apply=global_only(set_method), record=ConfigScope.SERVER,
               help="Registers non-standard HTTP methods"),
-    Directive(name="TraceEnable", args=Args.TAKE1, where=Where.RSRC_CONF, apply=TRACE, record=Record.SERVER,
+    Directive(name="TraceEnable", args=Args.TAKE1, where=Context.RSRC_CONF, apply=TRACE, record=ConfigScope.SERVER,
               help="'on' (default), 'off' or 'extended' to trace request body content"),
-    Directive(name="MergeTrailers", args=Args.FLAG, where=Where.RSRC_CONF, apply=set_flag("merge_trailers"), record=Record.SERVER,
+    Directive(name="MergeTrailers", args=Args.FLAG, where=Context.RSRC_CONF, apply=set_flag("merge_trailers"), record=ConfigScope.SERVER,
               help="merge request trailers into request headers or not"),
-    Directive(name="Protocols", args=Args.ITERATE, where=Where.RSRC_CONF, apply=set_protocols, record=Record.SERVER, versions=Versions.V24,
+    Directive(name="Protocols", args=Args.ITERATE, where=Context.RSRC_CONF, apply=set_protocols, record=ConfigScope.SERVER, versions=Versions.V24,
               help="Controls which protocols are allowed"),
-    Directive(name="ProtocolsHonorOrder", args=Args.TAKE1, where=Where.RSRC_CONF, apply=HONOR_ORDER, record=Record.SERVER, versions=Versions.V24,
+    Directive(name="ProtocolsHonorOrder", args=Args.TAKE1, where=Context.RSRC_CONF, apply=HONOR_ORDER, record=ConfigScope.SERVER, versions=Versions.V24,
               help="'off' (default) or 'on' to respect given order of protocols, by default the client specified order determines selection"),
-    Directive(name="Protocol", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(set_lower("protocol")), record=Record.SERVER,
+    Directive(name="Protocol", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(set_lower("protocol")), record=ConfigScope.SERVER,
               help="Set the Protocol for httpd to use."),
-    Directive(name="AcceptFilter", args=Args.TAKE2, where=Where.RSRC_CONF, apply=global_only(set_accept_filter), record=Record.SERVER,
+    Directive(name="AcceptFilter", args=Args.TAKE2, where=Context.RSRC_CONF, apply=global_only(set_accept_filter), record=ConfigScope.SERVER,
               help="Set the Accept Filter to use for a protocol"),
 )
 
 HTTP_DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="KeepAliveTimeout", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(set_keep_alive_timeout), record=Record.SERVER,
+    Directive(name="KeepAliveTimeout", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(set_keep_alive_timeout), record=ConfigScope.SERVER,
               help="Keep-Alive timeout duration (sec)"),
-    Directive(name="MaxKeepAliveRequests", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER,
+    Directive(name="MaxKeepAliveRequests", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER,
               apply=not_in_limit22(set_number("max_keep_alive")), help="Maximum number of Keep-Alive requests per connection, or 0 for infinite"),
-    Directive(name="KeepAlive", args=Args.FLAG, where=Where.RSRC_CONF, apply=set_keep_alive, record=Record.SERVER, versions=Versions.V24,
+    Directive(name="KeepAlive", args=Args.FLAG, where=Context.RSRC_CONF, apply=set_keep_alive, record=ConfigScope.SERVER, versions=Versions.V24,
               help="Whether persistent connections should be On or Off"),
-    Directive(name="KeepAlive", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, versions=Versions.V22,
-              apply=outside(Not.LIMIT, set_keep_alive), help="Whether persistent connections should be On or Off"),
+    Directive(name="KeepAlive", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, versions=Versions.V22,
+              apply=not_in(Forbidden.LIMIT, set_keep_alive), help="Whether persistent connections should be On or Off"),
 )

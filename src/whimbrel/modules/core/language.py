@@ -14,14 +14,14 @@ from whimbrel.config.execute import is_directory, root_relative, working_directo
 from whimbrel.config.includes import MAX_DEPTH, Includer
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Not, check_context
-from whimbrel.octets import raw
+from whimbrel.modules.setters import Forbidden, check_context
+from whimbrel.octets import to_bytes
 
-ON_READ = Where.ACCESS_CONF | Where.RSRC_CONF | Where.EXEC_ON_READ
-ANYWHERE = Where.OR_ALL | Where.EXEC_ON_READ
+ON_READ = Context.ACCESS_CONF | Context.RSRC_CONF | Context.EXEC_ON_READ
+ANYWHERE = Context.OR_ALL | Context.EXEC_ON_READ
 
 
 def set_include(command: Command, _none: None, words: list[str]) -> None:
@@ -74,7 +74,7 @@ def set_error(_command: Command, _none: None, words: list[str]) -> None:
 
 def set_server_root(command: Command, _none: None, words: list[str]) -> None:
     """ServerRoot: a folder that exists, taken from the working directory when relative."""
-    check_context(command, Not.GLOBAL_ONLY)
+    check_context(command, Forbidden.GLOBAL_ONLY)
     path = root_relative(working_directory(), words[0])
     if not is_directory(path):
         raise ConfigError("ServerRoot must be a valid directory")
@@ -95,7 +95,7 @@ def defined(configuration: Configuration, name: str) -> bool:
 
 
 def file_exists(configuration: Configuration, name: str) -> bool:
-    return os.path.exists(raw(root_relative(configuration.root, name)))
+    return os.path.exists(to_bytes(root_relative(configuration.root, name)))
 
 
 def directive_known(configuration: Configuration, name: str) -> bool:
@@ -130,9 +130,9 @@ def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
     return apply
 
 
-def _row(name: str, args: Args, where: Where, apply: Callable[[Command, Any, list[str]], None], text: str,
+def _row(name: str, args: Args, where: Context, apply: Callable[[Command, Any, list[str]], None], text: str,
          versions: Versions = Versions.BOTH) -> AnyDirective:
-    return Directive(name=name, args=args, where=where, apply=apply, help=text, record=Record.NONE, versions=versions)
+    return Directive(name=name, args=args, where=where, apply=apply, help=text, record=ConfigScope.NONE, versions=versions)
 
 
 _V22, _V24 = Versions.V22, Versions.V24
@@ -150,8 +150,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     _row("Define", Args.TAKE12, ON_READ, set_define,
          "Define a variable, optionally to a value.  Same as passing -D to the command line.", _V24),
     _row("UnDefine", Args.TAKE1, ON_READ, set_undefine, "Undefine the existence of a variable. Undo a Define.", _V24),
-    _row("Error", Args.RAW_ARGS, Where.OR_ALL, set_error, "Generate error message from within configuration", _V24),
-    _row("ServerRoot", Args.TAKE1, Where.RSRC_CONF | Where.EXEC_ON_READ, set_server_root,
+    _row("Error", Args.RAW_ARGS, Context.OR_ALL, set_error, "Generate error message from within configuration", _V24),
+    _row("ServerRoot", Args.TAKE1, Context.RSRC_CONF | Context.EXEC_ON_READ, set_server_root,
          "Common directory of server-related files (logs, confs, etc.)"),
     _row("Include", Args.TAKE1, ON_READ, set_include,
          "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file", _V24),

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, not_in_limit22, own
-from whimbrel.numbers import atoi, strtol, strtol_whole
+from whimbrel.numbers import atoi, strtol, strtol_exact
 from whimbrel.registry.settings import UNSET
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
@@ -31,7 +31,7 @@ def natural(name: str, tail: str = "") -> Setter:
     return apply
 
 
-def set_body(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_body(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """LimitRequestBody: bytes, 0 for no limit."""
     value, rest, is_cut = strtol_checked(words[0])
     if is_cut:
@@ -41,7 +41,7 @@ def set_body(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
     conf.limit_body = value
 
 
-def set_xml_body(cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_xml_body(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """LimitXMLRequestBody: bytes, 0 for as much as memory allows."""
     value = strtol(words[0])[0]
     if value < 0:
@@ -66,16 +66,16 @@ def ranges(name: str, default: int) -> Setter:
     return apply
 
 
-def set_timeout(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_timeout(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """Timeout: whole seconds, whatever follows the digits."""
     conf.timeout = float(atoi(words[0]))
 
 
 def default_timeout(configuration: Any) -> None:
     """Timeout is 300 seconds in 2.2 where nothing sets it."""
-    if configuration.dialect.patient:
+    if configuration.dialect.default_timeout_300:
         for server in configuration.servers():
-            conf = server.record(CoreServer)
+            conf = server.record(CoreServerConfig)
             if conf.timeout is UNSET:
                 conf.timeout = 300.0
 
@@ -84,7 +84,7 @@ _VERY_LOW: Final = (("internal redirects to very low numbers", "AH00119"), ("the
 FEW: Final = 4
 
 
-def set_recursion(cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """LimitInternalRecursion: redirects, then sub-requests (the same number when there is no second)."""
     values = [atoi(word) for word in words]
     for value, (text, code) in zip(values, _VERY_LOW, strict=False):
@@ -98,7 +98,7 @@ def set_recursion(cmd: Command, conf: CoreServer, words: list[str]) -> None:
 def number_between(name: str, low: int, high: int, shown: str) -> Setter:
     """A decimal number in a range, *shown* as httpd prints it."""
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
-        value = strtol_whole(words[0])
+        value = strtol_exact(words[0])
         if value is None or not low <= value <= high or words[0].strip(" +-") == "":
             raise ConfigError(f"parameter must be a number between {shown}: {words[0]}")
         if name:
@@ -112,46 +112,46 @@ UNSIGNED = (0, (1 << 32) - 1, "0 and (4294967295U))")
 
 def resource(name: str) -> Setter:
     """RLimitCPU, RLimitMEM, RLimitNPROC: soft and hard limit, a number or ``max``."""
-    def apply(_cmd: Command, conf: CoreFolder, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         conf.limits = {**own(conf, "limits", dict), name: (words[0], words[-1])}
 
     return apply
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="Timeout", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(set_timeout), record=Record.SERVER,
+    Directive(name="Timeout", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(set_timeout), record=ConfigScope.SERVER,
               help="Timeout duration (sec)"),
-    Directive(name="LimitRequestLine", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(natural("limit_line")), record=Record.SERVER,
+    Directive(name="LimitRequestLine", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(natural("limit_line")), record=ConfigScope.SERVER,
               help="Limit on maximum size of an HTTP request line"),
-    Directive(name="LimitRequestFieldsize", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER,
+    Directive(name="LimitRequestFieldsize", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER,
               apply=not_in_limit22(natural("limit_field_size")), help="Limit on maximum size of an HTTP request header field"),
-    Directive(name="LimitRequestFields", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER,
+    Directive(name="LimitRequestFields", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER,
               apply=not_in_limit22(natural("limit_fields", " (0 = no limit)")),
               help="Limit (0 = unlimited) on max number of header fields in a request message"),
-    Directive(name="LimitRequestBody", args=Args.TAKE1, where=Where.OR_ALL, apply=not_in_limit22(set_body),
+    Directive(name="LimitRequestBody", args=Args.TAKE1, where=Context.OR_ALL, apply=not_in_limit22(set_body),
               help="Limit (in bytes) on maximum size of request message body"),
-    Directive(name="LimitXMLRequestBody", args=Args.TAKE1, where=Where.OR_ALL, apply=not_in_limit22(set_xml_body),
+    Directive(name="LimitXMLRequestBody", args=Args.TAKE1, where=Context.OR_ALL, apply=not_in_limit22(set_xml_body),
               help="Limit (in bytes) on maximum size of an XML-based request body"),
-    Directive(name="MaxRanges", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, apply=ranges("max_ranges", 200),
+    Directive(name="MaxRanges", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, apply=ranges("max_ranges", 200),
               help="Maximum number of Ranges in a request before returning the entire resource, or 0 for unlimited"),
-    Directive(name="MaxRangeOverlaps", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, versions=Versions.V24,
+    Directive(name="MaxRangeOverlaps", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, versions=Versions.V24,
               apply=ranges("max_overlaps", 20),
               help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 for unlimited"),
-    Directive(name="MaxRangeReversals", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, versions=Versions.V24,
+    Directive(name="MaxRangeReversals", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, versions=Versions.V24,
               apply=ranges("max_reversals", 20),
               help="Maximum number of reversals in Ranges in a request before returning the entire resource, or 0 for unlimited"),
-    Directive(name="RLimitCPU", args=Args.TAKE12, where=Where.OR_ALL, apply=resource("cpu"), help="Soft/hard limits for max CPU usage in seconds"),
-    Directive(name="RLimitMEM", args=Args.TAKE12, where=Where.OR_ALL, apply=resource("mem"),
+    Directive(name="RLimitCPU", args=Args.TAKE12, where=Context.OR_ALL, apply=resource("cpu"), help="Soft/hard limits for max CPU usage in seconds"),
+    Directive(name="RLimitMEM", args=Args.TAKE12, where=Context.OR_ALL, apply=resource("mem"),
               help="Soft/hard limits for max memory usage per process"),
-    Directive(name="RLimitNPROC", args=Args.TAKE12, where=Where.OR_ALL, apply=resource("nproc"),
+    Directive(name="RLimitNPROC", args=Args.TAKE12, where=Context.OR_ALL, apply=resource("nproc"),
               help="soft/hard limits for max number of processes per uid"),
-    Directive(name="LimitInternalRecursion", args=Args.TAKE12, where=Where.RSRC_CONF, apply=set_recursion, record=Record.SERVER,
+    Directive(name="LimitInternalRecursion", args=Args.TAKE12, where=Context.RSRC_CONF, apply=set_recursion, record=ConfigScope.SERVER,
               help="maximum recursion depth of internal redirects and subrequests"),
-    Directive(name="ReadBufferSize", args=Args.TAKE1, where=Where.ACCESS_CONF | Where.RSRC_CONF, versions=Versions.V24,
+    Directive(name="ReadBufferSize", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, versions=Versions.V24,
               apply=number_between("read_buffer", *UNSIGNED), help="Size (in bytes) of the memory buffers used to read data"),
-    Directive(name="FlushMaxThreshold", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="FlushMaxThreshold", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=number_between("", *UNSIGNED), help="Maximum threshold above which pending data are flushed to the network"),
-    Directive(name="FlushMaxPipelined", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="FlushMaxPipelined", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=number_between("", -1, (1 << 31) - 1, "-1 and (2147483647)"),
               help="Maximum number of pipelined responses (pending) above which they are flushed to the network"),
 )

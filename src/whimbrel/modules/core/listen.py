@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from whimbrel.config.addresses import BadAddress, parse_host_port, resolved, resolver_text
-from whimbrel.config.execute import CommandState, state_of
+from whimbrel.config.execute import CommandContext, state_of
 from whimbrel.config.model import Listener
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Context
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Not, check_context
+from whimbrel.modules.setters import Forbidden, check_context
 from whimbrel.numbers import is_digits
 
 
 def set_listen(command: Command, _none: None, words: list[str]) -> None:
     """Listen [host:]port [protocol]; host may be ``*`` or a name."""
-    check_context(command, Not.GLOBAL_ONLY)
+    check_context(command, Forbidden.GLOBAL_ONLY)
     state = state_of(command)
     if not 1 <= len(words) <= 2:
         raise ConfigError("Listen requires 1 or 2 arguments.")
@@ -31,7 +31,7 @@ def set_listen(command: Command, _none: None, words: list[str]) -> None:
         _add(state, Listener(address, parts.port, protocol))
 
 
-def _addresses(state: CommandState, host: str, port: int, scope: str) -> list[str]:
+def _addresses(state: CommandContext, host: str, port: int, scope: str) -> list[str]:
     """The addresses of *host*, [""] for any."""
     old = state.dialect.listen_22
     if not host:
@@ -46,7 +46,7 @@ def _addresses(state: CommandState, host: str, port: int, scope: str) -> list[st
     return found[:1] if old else found
 
 
-def _check_scope(state: CommandState, host: str, port: int, scope: str) -> None:
+def _check_scope(state: CommandContext, host: str, port: int, scope: str) -> None:
     """2.4 sets the scope of link-local addresses, and only of those."""
     import ipaddress
 
@@ -72,7 +72,7 @@ def _interface_exists(name: str) -> bool:
     return True
 
 
-def _add(state: CommandState, listener: Listener) -> None:
+def _add(state: CommandContext, listener: Listener) -> None:
     """Add the listener; 2.4 refuses the same address and port twice while it reads, 2.2 when it binds."""
     listeners = state.configuration.spec.listeners
     if not state.dialect.listen_22 and any(known.address == listener.address and known.port == listener.port for known in listeners):
@@ -81,5 +81,5 @@ def _add(state: CommandState, listener: Listener) -> None:
 
 
 LISTEN: AnyDirective = Directive(
-    name="Listen", args=Args.TAKE_ARGV, where=Where.RSRC_CONF, apply=set_listen, record=Record.NONE,
+    name="Listen", args=Args.TAKE_ARGV, where=Context.RSRC_CONF, apply=set_listen, record=ConfigScope.NONE,
     help="A port number or a numeric IP address and a port number, and an optional protocol")

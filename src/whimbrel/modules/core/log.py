@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from whimbrel.catalogue.load import ModuleRow, catalogue
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.catalogue.load import ModuleEntry, catalogue
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.core.log_format import parse_format
-from whimbrel.modules.setters import Not, not_in_limit22, outside, own
+from whimbrel.modules.setters import Forbidden, not_in_limit22, not_in, own
 from whimbrel.numbers import BLANKS
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.request.log import DEFAULT_LEVEL, LEVELS
 
 DEFAULT_LOG = "logs/error_log"
@@ -26,12 +26,12 @@ _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
 _TRACE3, _TRACE6 = LEVELS["trace3"], LEVELS["trace6"]
 
 
-def set_error_log(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_error_log(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """ErrorLog: a file, ``|program``, ``||program``, ``|$command`` or ``syslog[:facility[:tag]]``."""
     conf.error_log = words[0]
 
 
-def set_log_level_22(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_log_level_22(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """LogLevel of 2.2: one level for the whole server; of a quoted argument the first word counts."""
     level = LEVELS.get(getword(words[0])[0].lower(), 99)
     if level > LEVELS["debug"]:
@@ -41,23 +41,23 @@ def set_log_level_22(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
 
 def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
     """LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its requests."""
-    conf: Any = cmd.folder(CoreFolder) if cmd.path or cmd.in_htaccess else cmd.server(CoreServer)
+    conf: Any = cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server(CoreServerConfig)
     levels = dict(own(conf, "log_level", dict))
     module, colon, word = words[0].rpartition(":")
     if not colon:
         levels = {"": _level(word, "")}
-        told = "all modules"
+        subject = "all modules"
     else:
         if not word:
             raise ConfigError(f"Module specifier '{module}' must be followed by a log level keyword")
         level = _level(word, f"{words[0]}: ")
         row = _module(cmd, module, levels)
         levels[row.identifier.removesuffix("_module")] = level
-        told = f"module {row.source}"
+        subject = f"module {row.source}"
     conf.log_level = levels
     if not cmd.path and _core_level(cmd) >= _TRACE3:
         line = 3517 if colon else 3490
-        cmd.warn(f"core.c({line}): Setting LogLevel for {told} to {word.lower()}", level="trace3")
+        cmd.warn(f"core.c({line}): Setting LogLevel for {subject} to {word.lower()}", level="trace3")
 
 
 def _level(word: str, prefix: str) -> int:
@@ -69,18 +69,18 @@ def _level(word: str, prefix: str) -> int:
 
 def allows(cmd: Command, level: str) -> bool:
     """Whether a message of the core is printed while the configuration is read: a virtual host has no level before its own LogLevel."""
-    levels = own(cmd.server(CoreServer), "log_level", dict)
+    levels = own(cmd.server(CoreServerConfig), "log_level", dict)
     limit: int = levels.get("core", levels.get("", -1 if cmd.in_virtual_host else DEFAULT_LEVEL))
     return LEVELS[level] <= limit
 
 
 def _core_level(cmd: Command) -> int:
-    levels = own(cmd.server(CoreServer), "log_level", dict)
+    levels = own(cmd.server(CoreServerConfig), "log_level", dict)
     found: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
     return found
 
 
-def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleRow:
+def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleEntry:
     """The loaded module called ``alias_module``, ``mod_alias.c`` or ``alias``; names are exact."""
     known = [row for row in catalogue("2.4").modules if cmd.loaded(row.identifier)]
     exact = next((row for row in known if name in (row.identifier, row.source)), None)
@@ -94,7 +94,7 @@ def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleRow:
     return by_short
 
 
-def set_error_log_format(_cmd: Command, conf: CoreServer, words: list[str]) -> None:
+def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """ErrorLogFormat: the line itself, or with ``request`` and ``connection`` lines that come once for each of these."""
     if len(words) == 1:
         items = parse_format(words[0])
@@ -127,7 +127,7 @@ def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
 
 def error_sink(configuration: Any, server: Server) -> LogSink:
     """The error log of *server*: its own, or the main server's, or logs/error_log."""
-    written = server.value(CoreServer, "error_log") or DEFAULT_LOG
+    written = server.value(CoreServerConfig, "error_log") or DEFAULT_LOG
     if written == "syslog" or written.startswith("syslog:"):
         return LogSink(written.partition(":")[2], syslog=True)
     return log_sink(configuration.root, written, shell_default=configuration.dialect.pipes_by_shell)
@@ -135,13 +135,13 @@ def error_sink(configuration: Any, server: Server) -> LogSink:
 
 def check_error_logs(configuration: Any) -> None:
     """2.4 looks for the folders of all error logs before anything starts; the virtual hosts come in httpd's order, the last one first."""
-    if not configuration.dialect.log_folders_first:
+    if not configuration.dialect.checks_log_directories_first:
         return
     main, *hosts = configuration.servers()
-    main_log = main.value(CoreServer, "error_log")
+    main_log = main.value(CoreServerConfig, "error_log")
     lines = [_unreachable(configuration, main, "main error log")]
     for server in reversed(hosts):
-        if server.value(CoreServer, "error_log") != main_log:
+        if server.value(CoreServerConfig, "error_log") != main_log:
             lines.append(_unreachable(configuration, server, f"error log of vhost defined at {server.place.path}:{server.place.line}"))
     found = [line for line in lines if line]
     if found:
@@ -152,27 +152,27 @@ def _unreachable(configuration: Any, server: Server, what: str) -> str:
     sink = error_sink(configuration, server)
     if sink.piped or sink.syslog:
         return ""
-    problem, folder = folder_problem(sink.target)
-    return f"{problem}: AH02291: Cannot access directory '{folder}' for {what}" if problem else ""
+    problem, directory = directory_problem(sink.target)
+    return f"{problem}: AH02291: Cannot access directory '{directory}' for {what}" if problem else ""
 
 
-def folder_problem(path: str) -> tuple[str, str]:
+def directory_problem(path: str) -> tuple[str, str]:
     """What keeps the folder of *path* from being used, as APR prints it (``(2)No such file or directory``), and that folder."""
-    folder = path.rpartition("/")[0] + "/"
+    directory = path.rpartition("/")[0] + "/"
     try:
-        os.stat(raw(folder))
+        os.stat(to_bytes(directory))
     except OSError as problem:
-        return f"({problem.errno}){os.strerror(problem.errno or 0)}", folder
-    return "", folder
+        return f"({problem.errno}){os.strerror(problem.errno or 0)}", directory
+    return "", directory
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="ErrorLog", args=Args.TAKE1, where=Where.RSRC_CONF, apply=not_in_limit22(set_error_log), record=Record.SERVER,
+    Directive(name="ErrorLog", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(set_error_log), record=ConfigScope.SERVER,
               help="The filename of the error log"),
-    Directive(name="ErrorLogFormat", args=Args.TAKE12, where=Where.RSRC_CONF, apply=set_error_log_format, record=Record.SERVER, versions=Versions.V24,
+    Directive(name="ErrorLogFormat", args=Args.TAKE12, where=Context.RSRC_CONF, apply=set_error_log_format, record=ConfigScope.SERVER, versions=Versions.V24,
               help="Format string for the ErrorLog"),
-    Directive(name="LogLevel", args=Args.ITERATE, where=Where.ACCESS_CONF | Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="LogLevel", args=Args.ITERATE, where=Context.ACCESS_CONF | Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=set_log_level, help="Level of verbosity in error logging"),
-    Directive(name="LogLevel", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, versions=Versions.V22,
-              apply=outside(Not.LIMIT, set_log_level_22), help="Level of verbosity in error logging"),
+    Directive(name="LogLevel", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, versions=Versions.V22,
+              apply=not_in(Forbidden.LIMIT, set_log_level_22), help="Level of verbosity in error logging"),
 )

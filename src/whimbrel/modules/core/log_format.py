@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from whimbrel.errors import ConfigError
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.records import dataclass
 
 LETTERS = frozenset("aAeEFiklLmMnPtTvV")
-_ITEM = pattern(r"(?P<flags>[-+]*)(?P<level>\d*)(?P<more>[-+]*)(?:\{(?P<argument>[^}]*)\})?(?P<letter>.)", re.DOTALL)
+_ITEM = compile(r"(?P<flags>[-+]*)(?P<level>\d*)(?P<more>[-+]*)(?:\{(?P<argument>[^}]*)\})?(?P<letter>.)", re.DOTALL)
 _HIGHEST_LEVEL = 15
 
 

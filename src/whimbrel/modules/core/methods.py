@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.chunked import BodyError
 from whimbrel.numbers import lower
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.registry.methods import NAMES
-from whimbrel.registry.module import Made, Reads, Scope
-from whimbrel.registry.phases import DECLINED, DONE, OK, Answer
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -23,7 +23,7 @@ _TRACE, _OPTIONS = _NUMBER["TRACE"], _NUMBER["OPTIONS"]
 TRACE_BODY_LIMIT = 65536
 
 
-def options(r: Request) -> Answer:
+def options(r: Request) -> HookStatus:
     """An answer without a body that names the methods (ap_send_http_options)."""
     if r.assbackwards:
         return DECLINED
@@ -34,23 +34,23 @@ def options(r: Request) -> Answer:
     return OK
 
 
-def make_options_star(_scope: Scope) -> Made:
+def make_options_star(_scope: Scope) -> CompiledHook:
     """OPTIONS * is answered at once, before anything is looked up."""
-    def options_star(r: Request) -> Answer:
+    def options_star(r: Request) -> HookStatus:
         if r.method_number != _OPTIONS or r.uri != "*":
             return DECLINED
         r.headers_out.set("Content-Length", "0")
         return DONE
 
-    return Made(options_star, Reads.HEAD, methods=1 << _OPTIONS)
+    return CompiledHook(options_star, Reads.HEAD, methods=1 << _OPTIONS)
 
 
-def make_trace(scope: Scope) -> Made:
+def make_trace(scope: Scope) -> CompiledHook:
     """TRACE gives the request's head back; with TraceEnable extended its body too (ap_send_http_trace)."""
-    mode = scope.server(CoreServer).trace_enable
+    mode = scope.server_config(CoreServerConfig).trace_enable
     level = "error" if scope.dialect.missing_is_error else "info"
 
-    async def trace(r: Request) -> Answer:
+    async def trace(r: Request) -> HookStatus:
         if r.method_number != _TRACE:
             return DECLINED
         first = r
@@ -73,11 +73,11 @@ def make_trace(scope: Scope) -> Made:
                 first.notes["error-notes"] = "Extended TRACE request bodies cannot exceed 64k\n"
             return problem.status
         r.content_type = "message/http"
-        r.stream = _echo(raw(_head(first)) + body)
-        r.outside()
+        r.stream = _echo(to_bytes(_head(first)) + body)
+        r.set_uncacheable()
         return DONE
 
-    return Made(trace, Reads.HEAD, waits=True, methods=1 << _TRACE)
+    return CompiledHook(trace, Reads.HEAD, is_async=True, methods=1 << _TRACE)
 
 
 def _head(r: Request) -> str:

@@ -17,17 +17,17 @@ from whimbrel.config.core import (
     OPT_SYM_LINKS,
     OPT_SYM_OWNER,
     OPT_UNSET,
-    CoreFolder,
-    CoreServer,
+    CoreDirConfig,
+    CoreServerConfig,
     Options,
 )
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import getword
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Not, check_context
+from whimbrel.modules.setters import Forbidden, check_context
 from whimbrel.registry.settings import UNSET
 
 OPTIONS = {
@@ -36,16 +36,16 @@ OPTIONS = {
     "none": OPT_NONE, "all": OPT_ALL,
 }
 CLASSES = {
-    "limit": int(Where.OR_LIMIT), "options": int(Where.OR_OPTIONS), "fileinfo": int(Where.OR_FILEINFO), "authconfig": int(Where.OR_AUTHCFG),
-    "indexes": int(Where.OR_INDEXES),
+    "limit": int(Context.OR_LIMIT), "options": int(Context.OR_OPTIONS), "fileinfo": int(Context.OR_FILEINFO), "authconfig": int(Context.OR_AUTHCFG),
+    "indexes": int(Context.OR_INDEXES),
 }
 NONFATAL = {
-    "override": int(Where.NONFATAL_OVERRIDE), "unknown": int(Where.NONFATAL_UNKNOWN), "all": int(Where.NONFATAL_OVERRIDE | Where.NONFATAL_UNKNOWN),
+    "override": int(Context.NONFATAL_OVERRIDE), "unknown": int(Context.NONFATAL_UNKNOWN), "all": int(Context.NONFATAL_OVERRIDE | Context.NONFATAL_UNKNOWN),
 }
 
 
 # Options -----------------------------------------------------------------------------------------
-def set_options(command: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_options(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """Options: plain words replace, signed words change what is on outside.  2.2 lets them be mixed."""
     now = conf.options if conf.options is not UNSET else Options()
     value, added, removed = now.value, now.added, now.removed
@@ -55,7 +55,7 @@ def set_options(command: Command, conf: CoreFolder, words: list[str]) -> None:
         word, text = getword(text)
         action, word, clears = signs.next(word)
         bits = _known_option(word)
-        signs.check_whole(word)
+        signs.check_unsigned(word)
         if command.override_options & bits != bits:
             raise ConfigError(f"Option {word} not allowed here")
         if clears:
@@ -74,7 +74,7 @@ class _Signs:
 
     def __init__(self, *, mixed: bool) -> None:
         self.mixed = mixed
-        self.first, self.signed, self.whole, self.plain_seen = True, False, False, False
+        self.first, self.signed, self.is_unsigned, self.plain_seen = True, False, False, False
 
     def next(self, word: str) -> tuple[str, str, bool]:
         """The sign, the word without it, and whether this word clears what was on."""
@@ -85,14 +85,14 @@ class _Signs:
             self.plain_seen = self.plain_seen or not action
             return action, word[len(action):], clears
         if action:
-            if not self.signed and not self.was_first and not self.whole:
+            if not self.signed and not self.was_first and not self.is_unsigned:
                 raise ConfigError("Either all Options must start with + or -, or no Option may.")
             self.signed = True
         elif not self.was_first and self.signed:
             raise ConfigError("Either all Options must start with + or -, or no Option may.")
         return action, word[len(action):], self.was_first and not action
 
-    def check_whole(self, word: str) -> None:
+    def check_unsigned(self, word: str) -> None:
         """2.4: None and All come first and without sign."""
         lower = word.lower()
         if self.mixed or lower not in ("none", "all"):
@@ -102,7 +102,7 @@ class _Signs:
             raise ConfigError("'Options None' must be the first Option given." if name == "None" else "'Options All' must be the first option given.")
         if self.signed:
             raise ConfigError(f"You may not use 'Options +{name}' or 'Options -{name}'.")
-        self.whole = True
+        self.is_unsigned = True
 
 
 def _known_option(word: str) -> int:
@@ -113,15 +113,15 @@ def _known_option(word: str) -> int:
 
 
 # AllowOverride -----------------------------------------------------------------------------------
-def set_allow_override(command: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_allow_override(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """AllowOverride: class bits, Options=LIST, Nonfatal=KIND."""
     _useless(command, f"Useless use of AllowOverride in line {command.place.line} of {command.place.path}.", "AH00114")
-    check_context(command, Not.LIMIT if command.dialect.contexts_22 else Not.HTACCESS)
+    check_context(command, Forbidden.LIMIT if command.dialect.contexts_22 else Forbidden.HTACCESS)
     override = nonfatal = 0
     for word in split_words(words[0]):
         key, equals, value = word.partition("=")
         lower = key.lower()
-        if lower == "nonfatal" and command.dialect.added_words:
+        if lower == "nonfatal" and command.dialect.keywords_24:
             if not equals:
                 raise ConfigError(f"=Override, =Unknown or =All expected after {key}")
             nonfatal |= NONFATAL.get(value.lower(), 0)
@@ -130,7 +130,7 @@ def set_allow_override(command: Command, conf: CoreFolder, words: list[str]) -> 
             if lower == "options":
                 conf.override_options = _allowed_options(command, value) if equals else OPT_ALL
         elif lower in ("none", "all"):
-            override, nonfatal = int(Where.OR_ALL) if lower == "all" else 0, 0
+            override, nonfatal = int(Context.OR_ALL) if lower == "all" else 0, 0
         else:
             raise ConfigError(f"Illegal override option {key}")
     if override & CLASSES["authconfig"]:
@@ -152,11 +152,11 @@ def _allowed_options(command: Command, text: str) -> int:
     return bits & ~OPT_UNSET
 
 
-def set_allow_override_list(command: Command, conf: CoreFolder, words: list[str]) -> None:
+def set_allow_override_list(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """AllowOverrideList: names of directives that .htaccess may hold besides those of AllowOverride."""
     place = f"{command.place.path}:{command.place.line}"
     _useless(command, f"Useless use of AllowOverrideList at {place}", "AH00115")
-    check_context(command, Not.HTACCESS)
+    check_context(command, Forbidden.HTACCESS)
     known, names = state_of(command).configuration.modules, set()
     for word in words:
         if word.lower() == "none":
@@ -166,7 +166,7 @@ def set_allow_override_list(command: Command, conf: CoreFolder, words: list[str]
         rows = known.rows(word)
         if rows is None:
             command.warn(f"Discarding unrecognized directive `{word}' in AllowOverrideList at {place}", code="AH00116")
-        elif not any(row.where & (Where.OR_ALL | Where.ACCESS_CONF) for row in rows):
+        elif not any(row.where & (Context.OR_ALL | Context.ACCESS_CONF) for row in rows):
             command.warn(f"Discarding directive `{word}' not allowed in AllowOverrideList at {place}", code="AH02304")
         else:
             names.add(word.lower())
@@ -177,27 +177,27 @@ def set_allow_override_list(command: Command, conf: CoreFolder, words: list[str]
 
 def _useless(command: Command, text: str, code: str) -> None:
     """Warn about a place without effect.  In a virtual host 2.4 logs this to the host's error log, which isn't open yet: nobody sees it."""
-    if command.in_virtual_host and command.dialect.ah_codes:
+    if command.in_virtual_host and command.dialect.messages_24:
         return
     try:
-        check_context(command, Not.LOCATION | Not.FILES)
+        check_context(command, Forbidden.LOCATION | Forbidden.FILES)
     except ConfigError:
         command.warn(text, code=code)
 
 
-def set_access_names(command: Command, conf: CoreServer, words: list[str]) -> None:
+def set_access_names(command: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """AccessFileName: the names of .htaccess files, in the order in which they are looked for."""
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     conf.access_names = split_words(words[0])
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="AccessFileName", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=set_access_names, record=Record.SERVER,
+    Directive(name="AccessFileName", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=set_access_names, record=ConfigScope.SERVER,
               help="Name(s) of per-directory config files (default: .htaccess)"),
-    Directive(name="AllowOverride", args=Args.RAW_ARGS, where=Where.ACCESS_CONF, apply=set_allow_override,
+    Directive(name="AllowOverride", args=Args.RAW_ARGS, where=Context.ACCESS_CONF, apply=set_allow_override,
               help="Controls what groups of directives can be configured by per-directory config files"),
-    Directive(name="AllowOverrideList", args=Args.TAKE_ARGV, where=Where.ACCESS_CONF, apply=set_allow_override_list, versions=Versions.V24,
+    Directive(name="AllowOverrideList", args=Args.TAKE_ARGV, where=Context.ACCESS_CONF, apply=set_allow_override_list, versions=Versions.V24,
               help="Controls what individual directives can be configured by per-directory config files"),
-    Directive(name="Options", args=Args.RAW_ARGS, where=Where.OR_OPTIONS, apply=set_options,
+    Directive(name="Options", args=Args.RAW_ARGS, where=Context.OR_OPTIONS, apply=set_options,
               help="Set a number of attributes for a given directory"),
 )

@@ -9,18 +9,18 @@ import os
 from collections.abc import Callable
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.setters import Setter, global_only
 from whimbrel.numbers import atoi, strtol, upper
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
 from whimbrel.registry.settings import setting
 
 
 @dataclass(slots=True)
-class Process:
+class MpmConfig:
     """The main server's settings of the process; None where a directive was not given.  Paths are as written unless they had to exist."""
 
     user: str = setting("")
@@ -28,9 +28,9 @@ class Process:
     pid_file: str = setting("")
     scoreboard_file: str = setting("")
     lock_file: str = setting("")
-    core_folder: str = setting("")
+    core_directory: str = setting("")
     chroot: str = setting("")
-    run_folder: str = setting("")
+    run_directory: str = setting("")
     requests_per_child: int = setting(0)
     backlog: int = setting(511)
     graceful_timeout: int = setting(0)
@@ -51,7 +51,7 @@ class Process:
 
 def on_process(setter: Setter) -> Setter:
     """*setter*, global only, handed the main server's Process record."""
-    return global_only(lambda cmd, _none, words: setter(cmd, cmd.main_server(Process), words))
+    return global_only(lambda cmd, _none, words: setter(cmd, cmd.main_server(MpmConfig), words))
 
 
 def program(cmd: Command) -> str:
@@ -63,7 +63,7 @@ def program(cmd: Command) -> str:
 
 def unknown(cmd: Command, code: str, text: str) -> StartError:
     """A name that the system doesn't know: httpd prints it without the place of the line and ends."""
-    return StartError((f"{code}: " if cmd.dialect.ah_codes else "") + f"{program(cmd)}: {text}")
+    return StartError((f"{code}: " if cmd.dialect.messages_24 else "") + f"{program(cmd)}: {text}")
 
 
 def process_text(name: str) -> Setter:
@@ -81,35 +81,35 @@ def process_flag(name: str) -> Setter:
     return on_process(lambda _cmd, conf, words: setattr(conf, name, words[0].lower() == "on"))
 
 
-def set_core_folder(cmd: Command, conf: Process, words: list[str]) -> None:
+def set_core_directory(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """CoreDumpDirectory: must be there."""
     path = cmd.server_path(words[0])
-    if not os.path.exists(raw(path)):
+    if not os.path.exists(to_bytes(path)):
         raise ConfigError(f"CoreDumpDirectory {path} does not exist")
-    if not os.path.isdir(raw(path)):
+    if not os.path.isdir(to_bytes(path)):
         raise ConfigError(f"CoreDumpDirectory {path} is not a directory")
-    conf.core_folder = path
+    conf.core_directory = path
 
 
-def set_chroot(cmd: Command, conf: Process, words: list[str]) -> None:
+def set_chroot(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """ChrootDir: must be a folder; 2.4 takes a relative one from the working directory."""
-    if not os.path.isdir(raw(words[0])):
+    if not os.path.isdir(to_bytes(words[0])):
         raise ConfigError("ChrootDir must be a valid directory")
     conf.chroot = words[0]
 
 
-def set_run_folder(cmd: Command, _none: None, words: list[str]) -> None:
+def set_run_directory(cmd: Command, _none: None, words: list[str]) -> None:
     """DefaultRuntimeDir: executed when it is read; must be a folder."""
     try:
         path = cmd.server_path(words[0])
     except ConfigError:
         path = ""
-    if not path or not os.path.isdir(raw(path)):
+    if not path or not os.path.isdir(to_bytes(path)):
         raise ConfigError("DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot")
-    cmd.main_server(Process).run_folder = path
+    cmd.main_server(MpmConfig).run_directory = path
 
 
-def memory(cmd: Command, _conf: Process, words: list[str]) -> None:
+def memory(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
     """MaxMemFree, ThreadStackSize: checked, without an effect: there are no allocators and no thread stacks to size."""
     if not 0 <= strtol(words[0])[0] < 1 << 63:
         raise ConfigError(f"Invalid {cmd.name} value: {words[0]}")
@@ -133,15 +133,15 @@ MUTEX_TYPES = {
 }
 
 
-def set_mutex(cmd: Command, _conf: Process, words: list[str]) -> None:
+def set_mutex(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
     """Mutex mechanism[:folder] [type] [OmitPID]: of several types the last counts."""
     found = split_words(words[0])
     if not found or not found[0]:
         raise ConfigError(f"Mutex requires at least a mechanism argument {_MECHANISM_HELP}")
-    mechanism, colon, folder = found[0].partition(":")
+    mechanism, colon, directory = found[0].partition(":")
     if mechanism.lower() not in _MECHANISMS:
         raise ConfigError(f"Invalid Mutex argument {found[0]} {_MECHANISM_HELP}")
-    if folder and not os.path.isdir(raw(cmd.server_path(folder))):
+    if directory and not os.path.isdir(to_bytes(cmd.server_path(directory))):
         raise ConfigError(f"Invalid Mutex directory in argument {found[0]}")
     types = [word for word in found[1:] if word.lower() != "omitpid"]
     kind = types[-1] if types else "default"
@@ -154,7 +154,7 @@ def set_mutex(cmd: Command, _conf: Process, words: list[str]) -> None:
 _MUTEXES_22 = ("default", "flock", "fcntl", "sysvsem", "posixsem", "pthread")
 
 
-def set_accept_mutex(_cmd: Command, conf: Process, words: list[str]) -> None:
+def set_accept_mutex(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """AcceptMutex of 2.2."""
     if words[0].lower() not in _MUTEXES_22:
         raise ConfigError(f"{words[0]} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: {', '.join(_MUTEXES_22)}.")
@@ -164,7 +164,7 @@ def set_accept_mutex(_cmd: Command, conf: Process, words: list[str]) -> None:
 _REGEX_OPTIONS = ("ICASE", "EXTENDED", "DOTALL", "DOLLAR_ENDONLY")
 
 
-def set_regex_options(_cmd: Command, conf: Process, words: list[str]) -> None:
+def set_regex_options(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """RegexDefaultOptions: plain and ``+`` words add, ``-`` words remove, ``none`` empties."""
     options = set(conf.regex_options) if isinstance(conf.regex_options, frozenset) else {"DOTALL", "DOLLAR_ENDONLY"}
     for word in split_words(words[0]):
@@ -182,7 +182,7 @@ def set_regex_options(_cmd: Command, conf: Process, words: list[str]) -> None:
 
 def user_of(name: str, error: str, code: str, exists: Callable[[str], bool]) -> Setter:
     """User and Group: a name that the system knows, or ``#number``, which nobody checks."""
-    def apply(cmd: Command, conf: Process, words: list[str]) -> None:
+    def apply(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
         word = words[0]
         if not word.startswith("#") and not exists(word):
             raise unknown(cmd, code, f"{error} {word}")
@@ -193,7 +193,7 @@ def user_of(name: str, error: str, code: str, exists: Callable[[str], bool]) -> 
 
 def suexec(message: str) -> Setter:
     """Suexec On needs a program that Whimbrel doesn't have; Off is fine."""
-    def apply(_cmd: Command, conf: Process, words: list[str]) -> None:
+    def apply(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
         if words[0].lower() == "on":
             raise ConfigError(message)
         conf.suexec = False
@@ -237,7 +237,7 @@ ROOT_REFUSED = "\n\t".join((
 ))
 
 
-def set_user(cmd: Command, conf: Process, words: list[str]) -> None:
+def set_user(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """User: not root."""
     number = user_id(words[0])
     if number is None:
@@ -253,43 +253,43 @@ SUEXEC_22 = suexec("suEXEC isn't supported; check existence, owner, and file mod
 SUEXEC_24 = suexec("suEXEC isn't supported: Missing suexec binary /usr/lib/apache2/suexec")
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="PidFile", args=Args.TAKE1, where=Where.RSRC_CONF, apply=process_text("pid_file"), record=Record.NONE,
+    Directive(name="PidFile", args=Args.TAKE1, where=Context.RSRC_CONF, apply=process_text("pid_file"), record=ConfigScope.NONE,
               help="A file for logging the server process ID"),
-    Directive(name="ScoreBoardFile", args=Args.TAKE1, where=Where.RSRC_CONF, apply=process_text("scoreboard_file"), record=Record.NONE,
+    Directive(name="ScoreBoardFile", args=Args.TAKE1, where=Context.RSRC_CONF, apply=process_text("scoreboard_file"), record=ConfigScope.NONE,
               help="A file for Apache to maintain runtime process management information"),
-    Directive(name="CoreDumpDirectory", args=Args.TAKE1, where=Where.RSRC_CONF, apply=on_process(set_core_folder), record=Record.NONE,
+    Directive(name="CoreDumpDirectory", args=Args.TAKE1, where=Context.RSRC_CONF, apply=on_process(set_core_directory), record=ConfigScope.NONE,
               help="The location of the directory Apache changes to before dumping core"),
-    Directive(name="DefaultRuntimeDir", args=Args.TAKE1, where=Where.RSRC_CONF | Where.EXEC_ON_READ, record=Record.NONE, versions=Versions.V24,
-              apply=set_run_folder, help="Common directory for run-time files (shared memory, locks, etc.)"),
-    Directive(name="MaxRequestsPerChild", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="DefaultRuntimeDir", args=Args.TAKE1, where=Context.RSRC_CONF | Context.EXEC_ON_READ, record=ConfigScope.NONE, versions=Versions.V24,
+              apply=set_run_directory, help="Common directory for run-time files (shared memory, locks, etc.)"),
+    Directive(name="MaxRequestsPerChild", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("requests_per_child"),
               help="Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)"),
-    Directive(name="MaxRequestsPerChild", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="MaxRequestsPerChild", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=process_number("requests_per_child"), help="Maximum number of requests a particular child serves before dying."),
-    Directive(name="MaxConnectionsPerChild", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="MaxConnectionsPerChild", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_number("requests_per_child"), help="Maximum number of connections a particular child serves before dying."),
-    Directive(name="MaxMemFree", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="MaxMemFree", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=on_process(memory), help="Maximum number of 1k blocks a particular child's allocator may hold."),
-    Directive(name="MaxMemFree", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="MaxMemFree", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=on_process(memory), help="Maximum number of 1k blocks a particular childs allocator may hold."),
-    Directive(name="ThreadStackSize", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="ThreadStackSize", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=on_process(memory), help="Size in bytes of stack used by threads handling client connections"),
-    Directive(name="ExtendedStatus", args=Args.FLAG, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="ExtendedStatus", args=Args.FLAG, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_flag("extended_status"), help='"On" to track extended status information, "Off" to disable'),
-    Directive(name="SeeRequestTail", args=Args.FLAG, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="SeeRequestTail", args=Args.FLAG, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=process_flag("see_request_tail"),
               help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63'),
-    Directive(name="Mutex", args=Args.RAW_ARGS, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="Mutex", args=Args.RAW_ARGS, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=on_process(set_mutex), help='mutex (or "default") and mechanism'),
-    Directive(name="RegexDefaultOptions", args=Args.RAW_ARGS, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V24,
+    Directive(name="RegexDefaultOptions", args=Args.RAW_ARGS, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
               apply=on_process(set_regex_options), help="default options for regexes (prefixed by '+' to add, '-' to del)"),
-    Directive(name="Port", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_port, record=Record.NONE,
+    Directive(name="Port", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_port, record=ConfigScope.NONE,
               help="Port was replaced with Listen in Apache 2.0"),
-    Directive(name="LockFile", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="LockFile", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=process_text("lock_file"), help="The lockfile used when Apache needs to lock the accept() call"),
-    Directive(name="AcceptMutex", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.NONE, versions=Versions.V22,
+    Directive(name="AcceptMutex", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V22,
               apply=on_process(set_accept_mutex),
               help="Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, posixsem, pthread."),
-    Directive(name="Suexec", args=Args.FLAG, where=Where.RSRC_CONF, apply=SUEXEC_22, record=Record.NONE, versions=Versions.V22,
+    Directive(name="Suexec", args=Args.FLAG, where=Context.RSRC_CONF, apply=SUEXEC_22, record=ConfigScope.NONE, versions=Versions.V22,
               help="Enable or disable suEXEC support"),
 )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.fields import has_token
 from whimbrel.numbers import strip
 from whimbrel.registry.methods import NAMES
-from whimbrel.registry.module import Made, Reads, Scope
-from whimbrel.registry.phases import DECLINED, DONE, Answer
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, DONE, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
@@ -39,54 +39,54 @@ def choose(protocols: list[str], honor: bool, offers: list[str], proposal: str |
     return None if chosen == HTTP1 else chosen
 
 
-def make_upgrade(scope: Scope) -> Made | None:
+def make_upgrade(scope: Scope) -> CompiledHook | None:
     """Announce other protocols on the first answer of a connection, or change to one that the client asks for."""
-    core = scope.server(CoreServer)
+    core = scope.server_config(CoreServerConfig)
     protocols, honor = core.protocols, core.protocols_honor_order
     names, propose = announced(protocols), scope.provider("protocol", "propose")
     if not protocols:
         return None
 
-    def upgrade(r: Request) -> Answer:
+    def upgrade(r: Request) -> HookStatus:
         if r.proto >= (2, 0):
             return DECLINED
-        asked = None if r.headers_in.none_of(_UPGRADE) else r.headers_in.get("Upgrade")
-        if asked:
-            return _switched(r, asked)
+        requested = None if r.headers_in.has_none(_UPGRADE) else r.headers_in.get("Upgrade")
+        if requested:
+            return _switched(r, requested)
         if names and not r.connection.served:
             r.headers_out.set("Upgrade", names)
             r.headers_out.set("Connection", "Upgrade")
-            r.outside()
+            r.set_uncacheable()
         return DECLINED
 
-    def _switched(r: Request, asked: str) -> Answer:
+    def _switched(r: Request, requested: str) -> HookStatus:
         if not has_token(r.headers_in.get("Connection"), "upgrade") or propose is None or r.main is not None or r.prev is not None:
             return DECLINED
-        offers = [strip(word) for word in asked.split(",")]
+        offers = [strip(word) for word in requested.split(",")]
         chosen = choose(protocols, honor, offers, propose(r, offers))
         if chosen is None:
             return DECLINED
         r.status = 101
         r.connection.notes[SWITCHED] = chosen
-        r.connection.ending = True
-        r.outside()
+        r.connection.is_draining = True
+        r.set_uncacheable()
         return DONE
 
-    return Made(upgrade, Reads.HEAD)
+    return CompiledHook(upgrade, Reads.HEAD)
 
 
-def make_upgrade_star(scope: Scope) -> Made | None:
+def make_upgrade_star(scope: Scope) -> CompiledHook | None:
     """The same for OPTIONS *, which no handler sees."""
-    made = make_upgrade(scope)
-    if made is None:
+    hook = make_upgrade(scope)
+    if hook is None:
         return None
-    upgrade = made.fn
+    upgrade = hook.fn
 
-    def star(r: Request) -> Answer:
+    def star(r: Request) -> HookStatus:
         if r.method_number != _OPTIONS or r.uri != "*":
             return DECLINED
         answer = upgrade(r)
         assert isinstance(answer, int)
         return answer
 
-    return Made(star, Reads.HEAD, methods=1 << _OPTIONS)
+    return CompiledHook(star, Reads.HEAD, methods=1 << _OPTIONS)

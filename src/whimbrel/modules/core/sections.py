@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from whimbrel.config.addresses import Unresolved, virtual_addresses
-from whimbrel.config.core import CoreFolder
-from whimbrel.config.execute import IN_SECTION, CommandState, root_relative, state_of, working_directory
+from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.execute import IN_SECTION, CommandContext, root_relative, state_of, working_directory
 from whimbrel.config.includes import has_wildcards
 from whimbrel.config.model import Layer, Section, SectionKind, Server
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Not, check_context
+from whimbrel.modules.setters import Forbidden, check_context
 from whimbrel.regex import without_end
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.settings import UNSET
@@ -44,15 +44,15 @@ def _no_more(command: Command, rest: str) -> None:
         raise ConfigError(f"Multiple {command.name}> arguments not (yet) supported.")
 
 
-def _section(kind: SectionKind, state: CommandState) -> Section:
+def _section(kind: SectionKind, state: CommandContext) -> Section:
     return Section(kind, "", Layer(kind, state.node.place))
 
 
-def _set_regex(section: Section, state: CommandState, pattern: str) -> None:
+def _set_regex(section: Section, state: CommandContext, pattern: str) -> None:
     section.pattern, section.regex = pattern, state.regex(pattern)
 
 
-def _set_folders(section: Section, state: CommandState, pattern: str) -> None:
+def _set_directory(section: Section, state: CommandContext, pattern: str) -> None:
     """An expression over whole paths, whose end 2.2 takes for no end of a line."""
     state.regex(pattern)  # what is wrong with it is said of the text as it stands
     _set_regex(section, state, without_end(pattern) if state.dialect.paths_have_no_end else pattern)
@@ -61,12 +61,12 @@ def _set_folders(section: Section, state: CommandState, pattern: str) -> None:
 def set_directory(command: Command, _none: None, words: list[str]) -> None:
     """<Directory>: a path made canonical and ending in a slash, or ``~`` and an expression."""
     state = state_of(command)
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     path, rest = getword(container_text(command, words))
     section = _section(SectionKind.DIRECTORY, state)
     if path == "~":
         path, rest = getword(rest)
-        _set_folders(section, state, path)
+        _set_directory(section, state, path)
     elif path != "/":
         path = root_relative(working_directory(), path).rstrip("/") + "/"
     _finish_directory(command, section, path, rest)
@@ -75,12 +75,12 @@ def set_directory(command: Command, _none: None, words: list[str]) -> None:
 def set_directory_match(command: Command, _none: None, words: list[str]) -> None:
     """<DirectoryMatch>: an expression over whole paths; a ``~`` before it says nothing new."""
     state = state_of(command)
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     pattern, rest = getword(container_text(command, words))
     if pattern == "~":
         pattern, rest = getword(rest)
     section = _section(SectionKind.DIRECTORY_MATCH, state)
-    _set_folders(section, state, pattern)
+    _set_directory(section, state, pattern)
     _finish_directory(command, section, pattern, rest)
 
 
@@ -97,7 +97,7 @@ def _finish_directory(command: Command, section: Section, path: str, rest: str) 
 def set_location(command: Command, _none: None, words: list[str]) -> None:
     """<Location>: a URL path as written, or ``~`` and an expression."""
     state = state_of(command)
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     path, rest = getword(container_text(command, words))
     section = _section(SectionKind.LOCATION, state)
     if path == "~":
@@ -109,7 +109,7 @@ def set_location(command: Command, _none: None, words: list[str]) -> None:
 def set_location_match(command: Command, _none: None, words: list[str]) -> None:
     """<LocationMatch>: an expression over the URL's path."""
     state = state_of(command)
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     pattern, rest = getword(container_text(command, words))
     section = _section(SectionKind.LOCATION_MATCH, state)
     _set_regex(section, state, pattern)
@@ -125,10 +125,10 @@ def _finish_location(command: Command, section: Section, path: str, rest: str) -
     _no_more(command, rest)
 
 
-def set_files(command: Command, outer: CoreFolder, words: list[str]) -> None:
+def set_files(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
     """<Files>: a file name, wildcards allowed, or ``~`` and an expression; stays in the section that it stands in."""
     state = state_of(command)
-    check_context(command, Not.LIMIT | Not.LOCATION)
+    check_context(command, Forbidden.LIMIT | Forbidden.LOCATION)
     path, rest = getword(container_text(command, words))
     section = _section(SectionKind.FILES, state)
     if path == "~":
@@ -139,17 +139,17 @@ def set_files(command: Command, outer: CoreFolder, words: list[str]) -> None:
     _finish_files(command, outer, section, path, rest)
 
 
-def set_files_match(command: Command, outer: CoreFolder, words: list[str]) -> None:
+def set_files_match(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
     """<FilesMatch>: an expression over file names, kept in the section around it."""
     state = state_of(command)
-    check_context(command, Not.LIMIT | Not.LOCATION)
+    check_context(command, Forbidden.LIMIT | Forbidden.LOCATION)
     pattern, rest = getword(container_text(command, words))
     section = _section(SectionKind.FILES_MATCH, state)
     _set_regex(section, state, pattern)
     _finish_files(command, outer, section, pattern, rest)
 
 
-def _finish_files(command: Command, outer: CoreFolder, section: Section, path: str, rest: str) -> None:
+def _finish_files(command: Command, outer: CoreDirConfig, section: Section, path: str, rest: str) -> None:
     state = state_of(command)
     section.pattern = path
     section.fnmatch = has_wildcards(path)
@@ -164,11 +164,11 @@ def _canonical(path: str) -> str:
 
 
 # <If> --------------------------------------------------------------------------------------------
-def conditional(kind: SectionKind) -> Callable[[Command, CoreFolder, list[str]], None]:
+def conditional(kind: SectionKind) -> Callable[[Command, CoreDirConfig, list[str]], None]:
     """The setter of <If>, <ElseIf> or <Else>; the condition is compiled at once."""
-    def apply(command: Command, outer: CoreFolder, words: list[str]) -> None:
+    def apply(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
         state = state_of(command)
-        check_context(command, Not.LIMIT)
+        check_context(command, Forbidden.LIMIT)
         condition, rest = _condition(command, kind, words)
         section = Section(kind, "*If", Layer(kind, state.node.place), condition=condition)
         if kind is not SectionKind.ELSE:
@@ -206,7 +206,7 @@ def set_limit_except(command: Command, _none: None, words: list[str]) -> None:
 
 def _limit(command: Command, words: list[str], *, except_these: bool) -> None:
     if command.dialect.contexts_22:
-        check_context(command, Not.LIMIT)
+        check_context(command, Forbidden.LIMIT)
     text, mask = container_text(command, words), 0
     while text:
         method, text = getword(text)
@@ -237,7 +237,7 @@ def _method_number(command: Command, method: str, except_these: bool) -> int:
 def set_virtual_host(command: Command, _none: None, words: list[str]) -> None:
     """<VirtualHost>: a server of its own; addresses that don't resolve are left out with a message."""
     state = state_of(command)
-    check_context(command, Not.GLOBAL_ONLY)
+    check_context(command, Forbidden.GLOBAL_ONLY)
     text = container_text(command, words)
     if state.current_server.is_virtual:
         raise ConfigError("<VirtualHost> doesn't nest!")
@@ -253,7 +253,7 @@ def set_virtual_host(command: Command, _none: None, words: list[str]) -> None:
     state.execute_server(server)
 
 
-def add_addresses(state: CommandState, word: str, port: int, to: list[Any]) -> None:
+def add_addresses(state: CommandContext, word: str, port: int, to: list[Any]) -> None:
     """Add what *word* of <VirtualHost> or NameVirtualHost stands for; an unknown name only gives a message."""
     if not word:
         return
@@ -263,12 +263,12 @@ def add_addresses(state: CommandState, word: str, port: int, to: list[Any]) -> N
         state.configuration.warn(f"Could not resolve host name {problem.host} -- ignoring!", code="AH00547", level="error", cause=problem.reason)
 
 
-def _row(name: str, apply: Callable[[Command, Any, list[str]], None], where: Where, text: str, record: Record = Record.NONE,
+def _row(name: str, apply: Callable[[Command, Any, list[str]], None], where: Context, text: str, record: ConfigScope = ConfigScope.NONE,
          versions: Versions = Versions.BOTH) -> AnyDirective:
     return Directive(name=name, args=Args.RAW_ARGS, where=where, apply=apply, help=text, record=record, versions=versions)
 
 
-_LIMITS = Where.OR_LIMIT | Where.OR_AUTHCFG
+_LIMITS = Context.OR_LIMIT | Context.OR_AUTHCFG
 _IF_HELP = "Container for directives to be conditionally applied"
 _DIRECTORY_HELP = "Container for directives affecting resources located in the specified directories"
 _LOCATION_HELP = "Container for directives affecting resources accessed through the specified URL paths"
@@ -277,19 +277,19 @@ _LIMIT_HELP = "Container for authentication directives when accessed using speci
 _EXCEPT_HELP = "Container for authentication directives to be applied when any HTTP method other than those specified is used to access the resource"
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    _row("<Directory", set_directory, Where.RSRC_CONF, _DIRECTORY_HELP),
-    _row("<Location", set_location, Where.RSRC_CONF, _LOCATION_HELP),
-    _row("<VirtualHost", set_virtual_host, Where.RSRC_CONF,
+    _row("<Directory", set_directory, Context.RSRC_CONF, _DIRECTORY_HELP),
+    _row("<Location", set_location, Context.RSRC_CONF, _LOCATION_HELP),
+    _row("<VirtualHost", set_virtual_host, Context.RSRC_CONF,
          "Container to map directives to a particular virtual host, takes one or more host addresses"),
-    _row("<Files", set_files, Where.OR_ALL, _FILES_HELP, Record.FOLDER),
+    _row("<Files", set_files, Context.OR_ALL, _FILES_HELP, ConfigScope.DIRECTORY),
     _row("<Limit", set_limit, _LIMITS, _LIMIT_HELP, versions=Versions.V24),
     _row("<LimitExcept", set_limit_except, _LIMITS, _EXCEPT_HELP, versions=Versions.V24),
-    _row("<Limit", set_limit, Where.OR_ALL, _LIMIT_HELP, versions=Versions.V22),
-    _row("<LimitExcept", set_limit_except, Where.OR_ALL, _EXCEPT_HELP, versions=Versions.V22),
-    _row("<DirectoryMatch", set_directory_match, Where.RSRC_CONF, _DIRECTORY_HELP),
-    _row("<LocationMatch", set_location_match, Where.RSRC_CONF, _LOCATION_HELP),
-    _row("<FilesMatch", set_files_match, Where.OR_ALL, _FILES_HELP, Record.FOLDER),
-    _row("<If", conditional(SectionKind.IF), Where.OR_ALL, _IF_HELP, Record.FOLDER, Versions.V24),
-    _row("<ElseIf", conditional(SectionKind.ELSE_IF), Where.OR_ALL, _IF_HELP, Record.FOLDER, Versions.V24),
-    _row("<Else", conditional(SectionKind.ELSE), Where.OR_ALL, _IF_HELP, Record.FOLDER, Versions.V24),
+    _row("<Limit", set_limit, Context.OR_ALL, _LIMIT_HELP, versions=Versions.V22),
+    _row("<LimitExcept", set_limit_except, Context.OR_ALL, _EXCEPT_HELP, versions=Versions.V22),
+    _row("<DirectoryMatch", set_directory_match, Context.RSRC_CONF, _DIRECTORY_HELP),
+    _row("<LocationMatch", set_location_match, Context.RSRC_CONF, _LOCATION_HELP),
+    _row("<FilesMatch", set_files_match, Context.OR_ALL, _FILES_HELP, ConfigScope.DIRECTORY),
+    _row("<If", conditional(SectionKind.IF), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24),
+    _row("<ElseIf", conditional(SectionKind.ELSE_IF), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24),
+    _row("<Else", conditional(SectionKind.ELSE), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24),
 )

@@ -5,21 +5,21 @@ Manual: vhosts/, mod/core.html.
 
 from __future__ import annotations
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.execute import is_directory, state_of
 from whimbrel.config.includes import has_wildcards
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Context
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.sections import add_addresses
-from whimbrel.modules.setters import Not, check_context
+from whimbrel.modules.setters import Forbidden, check_context
 from whimbrel.numbers import strtol
 
 
 def set_server_name(command: Command, _none: None, words: list[str]) -> None:
     """ServerName [scheme://]host[:port]."""
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     server, text = state_of(command).current_server, words[0]
     if has_wildcards(text) and not command.dialect.lenient_values:
         raise ConfigError(f'Invalid ServerName "{text}" use ServerAlias to set multiple server names.')
@@ -54,22 +54,22 @@ def set_server_alias(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_server_path(command: Command, _none: None, words: list[str]) -> None:
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     state_of(command).current_server.path = words[0]
 
 
-def set_document_root(command: Command, conf: CoreServer, words: list[str]) -> None:
+def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """DocumentRoot: must exist for the main server; a virtual host only gets a warning."""
-    check_context(command, Not.DIR_CONTEXT)
+    check_context(command, Forbidden.DIR_CONTEXT)
     path = command.server_path(words[0])
     configuration = state_of(command).configuration
-    if path in configuration.known_folders or not configuration.options.check_roots:
+    if path in configuration.known_directories or not configuration.options.check_roots:
         pass  # thousands of hosts may name the same folder
     elif is_directory(path):
-        configuration.known_folders.add(path)
+        configuration.known_directories.add(path)
     else:
         if not command.in_virtual_host:
-            raise ConfigError(f"DocumentRoot '{path}' is not a directory, or is not readable" if command.dialect.ah_codes else
+            raise ConfigError(f"DocumentRoot '{path}' is not a directory, or is not readable" if command.dialect.messages_24 else
                               "DocumentRoot must be a directory")
         command.warn(f"Warning: DocumentRoot [{path}] does not exist", code="AH00112", level="startup")
     conf.document_root = path
@@ -89,14 +89,14 @@ def set_name_virtual_host(command: Command, _none: None, words: list[str]) -> No
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="DocumentRoot", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_document_root, record=Record.SERVER,
+    Directive(name="DocumentRoot", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_document_root, record=ConfigScope.SERVER,
               help="Root directory of the document tree"),
-    Directive(name="ServerName", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_server_name, record=Record.NONE,
+    Directive(name="ServerName", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_server_name, record=ConfigScope.NONE,
               help="The hostname and port of the server"),
-    Directive(name="ServerAlias", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=set_server_alias, record=Record.NONE,
+    Directive(name="ServerAlias", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=set_server_alias, record=ConfigScope.NONE,
               help="A name or names alternately used to access the server"),
-    Directive(name="ServerPath", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_server_path, record=Record.NONE,
+    Directive(name="ServerPath", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_server_path, record=ConfigScope.NONE,
               help="The pathname the server can be reached at"),
-    Directive(name="NameVirtualHost", args=Args.TAKE1, where=Where.RSRC_CONF, apply=set_name_virtual_host, record=Record.NONE,
+    Directive(name="NameVirtualHost", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_name_virtual_host, record=ConfigScope.NONE,
               help="A numeric IP address:port, or the name of a host"),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.modules.core.log import error_sink
-from whimbrel.modules.core.process import Process
+from whimbrel.modules.core.process import MpmConfig
 
 
 def server_spec(configuration: Any) -> ServerSpec:
@@ -17,12 +17,12 @@ def server_spec(configuration: Any) -> ServerSpec:
     *processes* is 0 where StartServers was not given: the server decides.
     """
     spec: ServerSpec = configuration.spec
-    conf: Process = configuration.main.conf(Process)
+    conf: MpmConfig = configuration.main.config(MpmConfig)
     spec.root = configuration.root
     spec.user, spec.group, spec.chroot = conf.user, conf.group, conf.chroot
     spec.pid_file = _under(spec.root, conf.pid_file or "logs/httpd.pid")
-    spec.run_folder = conf.run_folder or _under(spec.root, "logs")
-    spec.core_folder = conf.core_folder or spec.root
+    spec.run_directory = conf.run_directory or _under(spec.root, "logs")
+    spec.core_directory = conf.core_directory or spec.root
     spec.requests_per_child = max(0, conf.requests_per_child)
     spec.backlog = conf.backlog
     spec.graceful_timeout = float(max(0, conf.graceful_timeout))
@@ -42,7 +42,7 @@ def _under(root: str, path: str) -> str:
 
 def _sinks(configuration: Any) -> list[LogSink]:
     """Every log that is written, each once: error logs, access logs, those of RewriteLog and ForensicLog."""
-    alike = {server.value(CoreServer, "error_log"): server for server in reversed(configuration.servers())}
+    alike = {server.value(CoreServerConfig, "error_log"): server for server in reversed(configuration.servers())}
     found = {error_sink(configuration, server): None for server in reversed(alike.values())}
     for name in ("access_sinks", "rewrite_sinks", "forensic_sinks"):
         others = configuration.provider("log", name)
@@ -52,5 +52,5 @@ def _sinks(configuration: Any) -> list[LogSink]:
 
 
 def _buffered(configuration: Any) -> bool:
-    ask = configuration.provider("log", "buffered")
-    return bool(ask is not None and ask(configuration.main))
+    provider = configuration.provider("log", "buffered")
+    return bool(provider is not None and provider(configuration.main))

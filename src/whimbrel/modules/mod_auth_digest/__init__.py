@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.modules.mod_auth_digest.decide import INFO, Digest
-from whimbrel.modules.mod_auth_digest.settings import DIRECTIVES, AuthDigestServer, AuthDigestSettings, make_clients
-from whimbrel.registry.module import Hook, Made, Module, Reads, Scope
-from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, NOTE_AUTH_FAILURE, OK, Answer
+from whimbrel.modules.mod_auth_digest.settings import DIRECTIVES, AuthDigestServerConfig, AuthDigestDirConfig, make_clients
+from whimbrel.registry.module import Hook, CompiledHook, Module, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.request.record import Request
 
 
-def add_info(r: Request) -> Answer:
+def add_info(r: Request) -> HookStatus:
     """The Authentication-Info field, once the request may pass."""
     info = r.notes.get(INFO)
     if info:
@@ -34,12 +34,12 @@ def _digest(scope: Scope) -> Digest:
 
 
 MODULE = Module(
-    name="auth_digest_module", source="mod_auth_digest.c", folder_settings=AuthDigestSettings, server_settings=AuthDigestServer,
+    name="auth_digest_module", source="mod_auth_digest.c", dir_config=AuthDigestDirConfig, server_config=AuthDigestServerConfig,
     directives=DIRECTIVES,
     hooks=(
-        Hook(CHECK_USER_ID, lambda scope: Made(_digest(scope).authenticate, Reads.HEAD | Reads.FILES, waits=True)),
-        Hook(FIXUPS, lambda scope: Made(add_info)),
-        Hook(NOTE_AUTH_FAILURE, lambda scope: Made(_digest(scope).note)),
+        Hook(CHECK_USER_ID, lambda scope: CompiledHook(_digest(scope).authenticate, Reads.HEAD | Reads.FILES, is_async=True)),
+        Hook(FIXUPS, lambda scope: CompiledHook(add_info)),
+        Hook(NOTE_AUTH_FAILURE, lambda scope: CompiledHook(_digest(scope).note)),
     ),
     post_config=(make_clients,),
 )

@@ -9,7 +9,7 @@ from whimbrel.modules.auth_api import (
     AUTH_GENERAL_ERROR,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    Authn,
+    BoundAuthn,
     auth_name,
     auth_type,
     environment,
@@ -28,11 +28,11 @@ from whimbrel.modules.mod_auth_digest.header import (
     split_uri,
     stamp_of,
 )
-from whimbrel.modules.mod_auth_digest.settings import AuthDigestServer, AuthDigestSettings
-from whimbrel.numbers import strtol, strtol_whole
+from whimbrel.modules.mod_auth_digest.settings import AuthDigestServerConfig, AuthDigestDirConfig
+from whimbrel.numbers import strtol, strtol_exact
 from whimbrel.records import replace
 from whimbrel.registry.module import Scope
-from whimbrel.registry.phases import DECLINED, OK, Answer
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
 from whimbrel.request.identity import server_name, server_port
 
 if TYPE_CHECKING:
@@ -58,16 +58,16 @@ class Digest:
     """Digest authentication under one merged configuration."""
 
     def __init__(self, scope: Scope) -> None:
-        self.settings = scope.folder(AuthDigestSettings)
+        self.settings = scope.dir_config(AuthDigestDirConfig)
         self.old = scope.dialect.access_in_core
-        server = scope.server(AuthDigestServer)
+        server = scope.server_config(AuthDigestServerConfig)
         if server.clients is None:
             server.clients = Clients(server.memory)
         self.clients = server.clients
         self.kind, self.realm_of = auth_type(scope), auth_name(scope)
         default = scope.provider("authn", "file")
         providers = self.settings.providers or ([default] if default is not None else [])
-        self.checks: list[Authn] = [ready_authn(scope, provider) for provider in providers]
+        self.checks: list[BoundAuthn] = [ready_authn(scope, provider) for provider in providers]
         self.counting = not self.old and (self.settings.count or self.settings.lifetime == 0)
 
     def concerns(self, r: Request) -> bool:
@@ -84,11 +84,11 @@ class Digest:
         return read_credentials(first_request(r).headers_in.get("Proxy-Authorization" if r.proxy else "Authorization"))
 
     # the way in -----------------------------------------------------------------------------------
-    async def authenticate(self, r: Request) -> Answer:
+    async def authenticate(self, r: Request) -> HookStatus:
         """Find out who the client is (check_user_id)."""
         if not self.concerns(r):
             return DECLINED
-        r.outside()
+        r.set_uncacheable()
         realm = self.realm_of(r)
         if realm is None:
             self.log(r, f"need AuthName: {r.uri}", "AH01780")
@@ -116,7 +116,7 @@ class Digest:
         r.notes[INFO] = self._info(r, given, realm, client, first)
         return OK
 
-    def _no_credentials(self, r: Request, given: Credentials, realm: str) -> Answer:
+    def _no_credentials(self, r: Request, given: Credentials, realm: str) -> HookStatus:
         if given.scheme.lower() == "digest":
             text, code = "missing user, realm, nonce, uri, digest, cnonce, or nonce_count in authorization header: ", "AH01782"
             self.log(r, text + r.uri, code)
@@ -130,14 +130,14 @@ class Digest:
         if uri == first.unparsed_uri:
             return True
         sent = split_uri(uri)
-        asked = split_uri(first.unparsed_uri)
-        if sent is None or asked is None:
+        requested = split_uri(first.unparsed_uri)
+        if sent is None or requested is None:
             self.log(r, f"invalid uri <{uri}> in Authorization header", "AH01783")
             return False
-        port = asked.port if asked.port_text else server_port(first)
-        asked = asked if asked.hostname else replace(asked, hostname=server_name(first))
+        port = requested.port if requested.port_text else server_port(first)
+        requested = requested if requested.hostname else replace(requested, hostname=server_name(first))
         forgiving = environment(r, "AuthDigestEnableQueryStringHack") is not None
-        if r.method != "CONNECT" and same_uri(sent, asked, port, forgive_query=forgiving):
+        if r.method != "CONNECT" and same_uri(sent, requested, port, forgive_query=forgiving):
             return True
         self.log(r, f"uri mismatch - <{uri}> does not match request-uri <{first.unparsed_uri}>", "AH01785" if r.method == "CONNECT" else "AH01786")
         return False
@@ -215,7 +215,7 @@ class Digest:
 
     def _bad_count(self, r: Request, given: Credentials, stamp: int, client: Client | None) -> bool | None:
         nonce, written = given.fields["nonce"], given.get("nc") or ""
-        uses = strtol_whole(written.partition(" ")[0], 16)
+        uses = strtol_exact(written.partition(" ")[0], 16)
         if uses is None:
             self.log(r, f"invalid nc {written} received - not a number", "AH01773")
             return False
@@ -241,12 +241,12 @@ class Digest:
             self.clients.save(client)
         return nonce
 
-    def refuse(self, r: Request, realm: str, given: Credentials, client: Client | None, text: str, code: str) -> Answer:
+    def refuse(self, r: Request, realm: str, given: Credentials, client: Client | None, text: str, code: str) -> HookStatus:
         """Log why, and ask again."""
         self.log(r, text, code)
         return self.challenged(r, realm, given, client, False)
 
-    def challenged(self, r: Request, realm: str, given: Credentials, client: Client | None, stale: bool) -> Answer:
+    def challenged(self, r: Request, realm: str, given: Credentials, client: Client | None, stale: bool) -> HookStatus:
         """Ask the client for credentials; a client that is no longer known gets a new number."""
         r.notes[_CHALLENGED] = "1"
         opaque = given.get("opaque") if client is not None else None
@@ -266,8 +266,8 @@ class Digest:
     def _info(self, r: Request, given: Credentials, realm: str, client: Client | None, first: str) -> str:
         """The Authentication-Info field of a good answer."""
         lifetime, nonce = self.settings.lifetime, ""
-        near = lifetime > 0 and first_request(r).time - stamp_of(given.fields["nonce"])[1] / 1e6 > lifetime - _NEXT_NONCE
-        if near or (lifetime == 0 and client is not None):
+        is_expiring = lifetime > 0 and first_request(r).time - stamp_of(given.fields["nonce"])[1] / 1e6 > lifetime - _NEXT_NONCE
+        if is_expiring or (lifetime == 0 and client is not None):
             nonce = f', nextnonce="{self._nonce(r, realm, given.get("opaque") or "", client)}"'
         if self.settings.qop[:1] == ["none"] and given.get("qop") is None:
             return nonce.removeprefix(", ")
@@ -277,7 +277,7 @@ class Digest:
         out += f", nc={given.fields['nc']}" if given.get("nc") is not None else ""
         return out + (f", qop={given.fields['qop']}" if given.get("qop") is not None else "")
 
-    def note(self, r: Request) -> Answer:
+    def note(self, r: Request) -> HookStatus:
         """The challenge of a 401 that some other module gave."""
         if not self.concerns(r):
             return DECLINED

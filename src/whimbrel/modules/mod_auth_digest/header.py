@@ -7,10 +7,10 @@ import hashlib
 import hmac
 from typing import Final
 
-from whimbrel.http.target import Target, split_url
+from whimbrel.http.target import UriParts, split_url
 from whimbrel.http.url import unescape_loose
 from whimbrel.numbers import split
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass, field
 
 NONCE_LENGTH: Final = 52
@@ -95,7 +95,7 @@ def _quoted(line: str, at: int) -> tuple[str, int]:
 # hashes and nonces --------------------------------------------------------------------------------
 def md5(value: str) -> str:
     """MD5 in hexadecimal."""
-    return hashlib.md5(raw(value)).hexdigest()
+    return hashlib.md5(to_bytes(value)).hexdigest()
 
 
 def response(first: str, given: Credentials, method: str) -> str:
@@ -109,40 +109,40 @@ def response(first: str, given: Credentials, method: str) -> str:
 
 def make_nonce(secret: bytes, stamp: int, realm: str, opaque: str) -> str:
     """A nonce of the time (or serial number) *stamp*, signed with *secret*."""
-    return sign(secret, text(base64.b64encode(stamp.to_bytes(8, "little", signed=True))), realm, opaque)
+    return sign(secret, to_text(base64.b64encode(stamp.to_bytes(8, "little", signed=True))), realm, opaque)
 
 
 def sign(secret: bytes, stamp: str, realm: str, opaque: str) -> str:
     """The whole nonce of an encoded time: what a genuine one looks like."""
-    return stamp + hmac.new(secret, raw(f"{len(realm)}:{realm}:{stamp}:{opaque}"), "sha1").hexdigest()
+    return stamp + hmac.new(secret, to_bytes(f"{len(realm)}:{realm}:{stamp}:{opaque}"), "sha1").hexdigest()
 
 
 def stamp_of(nonce: str) -> tuple[str, int]:
     """The encoded time of a nonce, and the number behind it (0 where it is none)."""
     stamp = nonce[:_TIME_LENGTH]
     try:
-        return stamp, int.from_bytes(base64.b64decode(raw(stamp)), "little", signed=True)
+        return stamp, int.from_bytes(base64.b64decode(to_bytes(stamp)), "little", signed=True)
     except ValueError:
         return stamp, 0
 
 
 # the uri ------------------------------------------------------------------------------------------
-def split_uri(uri: str) -> Target | None:
+def split_uri(uri: str) -> UriParts | None:
     """The uri parameter taken apart, None where it can't be."""
-    return Target(path="*") if uri == "*" else split_url(uri)
+    return UriParts(path="*") if uri == "*" else split_url(uri)
 
 
-def same_uri(sent: Target, asked: Target, port: int, *, forgive_query: bool) -> bool:
+def same_uri(sent: UriParts, requested: UriParts, port: int, *, forgive_query: bool) -> bool:
     """Whether the uri parameter means the request's target, whose host and *port* are those of this server where it names none."""
     host = unescape_loose(sent.hostname or "")
-    if host and host.lower() != (asked.hostname or "").lower():
+    if host and host.lower() != (requested.hostname or "").lower():
         return False
     if (sent.port_text and sent.port != port) or (host and not sent.port_text and port != 80):
         return False
-    if _plain(sent.path) != _plain(asked.path):
+    if _plain(sent.path) != _plain(requested.path):
         return False
-    query = asked.query if sent.query is None and forgive_query else sent.query
-    return _plain(query) == _plain(asked.query)
+    query = requested.query if sent.query is None and forgive_query else sent.query
+    return _plain(query) == _plain(requested.query)
 
 
 def _plain(part: str | None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import AuthnProvider
 from whimbrel.modules.mod_auth_digest.clients import Clients
@@ -21,7 +21,7 @@ _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}
 
 
 @dataclass(slots=True)
-class AuthDigestSettings:
+class AuthDigestDirConfig:
     """Per-directory settings; httpd merges none of them.  *lifetime* is in seconds: 0 for one-time nonces, negative for no end."""
 
     providers: list[AuthnProvider] = setting(make=list)
@@ -31,20 +31,20 @@ class AuthDigestSettings:
     algorithm: str = setting("MD5")
     domain: list[str] = setting(make=list)
 
-    def laid_over(self, base: AuthDigestSettings) -> AuthDigestSettings:
+    def merge_onto(self, base: AuthDigestDirConfig) -> AuthDigestDirConfig:
         """This record alone."""
         return self
 
 
 @dataclass(slots=True)
-class AuthDigestServer:
+class AuthDigestServerConfig:
     """Settings of the main server, for all; *clients* is there once the configuration is complete."""
 
     memory: int = setting(1000)
     clients: Clients | None = setting(None)
 
 
-def add_provider(cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
+def add_provider(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestProvider: a provider that knows hashes of user, realm and password."""
     provider = find_provider(cmd, words[0])
     if not provider.realms:
@@ -52,7 +52,7 @@ def add_provider(cmd: Command, record: AuthDigestSettings, words: list[str]) -> 
     record.providers = [*([] if record.providers is UNSET else record.providers), provider]
 
 
-def add_qop(cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
+def add_qop(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestQop."""
     word = words[0].lower()
     if not cmd.dialect.access_in_core:
@@ -66,7 +66,7 @@ def add_qop(cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
     record.qop = [*([] if record.qop is UNSET else record.qop), word]
 
 
-def set_lifetime(_cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
+def set_lifetime(_cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestNonceLifetime: a whole number."""
     value, rest = strtol(words[0])
     if strip(rest):
@@ -74,12 +74,12 @@ def set_lifetime(_cmd: Command, record: AuthDigestSettings, words: list[str]) ->
     record.lifetime = value
 
 
-def set_format(_cmd: Command, _record: AuthDigestSettings, _words: list[str]) -> None:
+def set_format(_cmd: Command, _record: AuthDigestDirConfig, _words: list[str]) -> None:
     """AuthDigestNonceFormat (2.2)."""
     raise ConfigError("AuthDigestNonceFormat is not implemented (yet)")
 
 
-def set_count(cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
+def set_count(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestNcCheck."""
     set_flag("count")(cmd, record, words)
     if cmd.dialect.access_in_core and record.count:
@@ -87,7 +87,7 @@ def set_count(cmd: Command, record: AuthDigestSettings, words: list[str]) -> Non
         record.count = False
 
 
-def set_algorithm(cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
+def set_algorithm(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestAlgorithm: MD5."""
     word = words[0].lower()
     if word == "md5":
@@ -101,12 +101,12 @@ def set_algorithm(cmd: Command, record: AuthDigestSettings, words: list[str]) ->
     record.algorithm = "MD5"
 
 
-def add_domain(_cmd: Command, record: AuthDigestSettings, words: list[str]) -> None:
+def add_domain(_cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
     """AuthDigestDomain."""
     record.domain = [*([] if record.domain is UNSET else record.domain), words[0]]
 
 
-def set_memory(cmd: Command, record: AuthDigestServer, words: list[str]) -> None:
+def set_memory(cmd: Command, record: AuthDigestServerConfig, words: list[str]) -> None:
     """AuthDigestShmemSize: bytes, or K or M of them."""
     value, unit = strtol(words[0])
     scale = _UNITS.get(upper(unit[:1]), 0)
@@ -121,14 +121,14 @@ def set_memory(cmd: Command, record: AuthDigestServer, words: list[str]) -> None
 def make_clients(finished: Any) -> None:
     """The shared memory, before the workers are forked."""
     servers = list(finished.servers())
-    clients = Clients(servers[0].conf(AuthDigestServer).memory)
+    clients = Clients(servers[0].config(AuthDigestServerConfig).memory)
     for server in servers:
-        server.conf(AuthDigestServer).clients = clients
+        server.config(AuthDigestServerConfig).clients = clients
 
 
-def _row(name: str, args: Args, apply: Callable[[Command, AuthDigestSettings, list[str]], None], help: str,
-         versions: Versions = Versions.BOTH) -> Directive[AuthDigestSettings]:
-    return Directive(name=name, args=args, where=Where.OR_AUTHCFG, apply=apply, help=help, versions=versions)
+def _row(name: str, args: Args, apply: Callable[[Command, AuthDigestDirConfig, list[str]], None], help: str,
+         versions: Versions = Versions.BOTH) -> Directive[AuthDigestDirConfig]:
+    return Directive(name=name, args=args, where=Context.OR_AUTHCFG, apply=apply, help=help, versions=versions)
 
 
 DIRECTIVES: Final = (
@@ -139,6 +139,6 @@ DIRECTIVES: Final = (
     _row("AuthDigestNcCheck", Args.FLAG, set_count, "Whether or not to check the nonce-count sent by the client"),
     _row("AuthDigestAlgorithm", Args.TAKE1, set_algorithm, "The algorithm used for the hash calculation"),
     _row("AuthDigestDomain", Args.ITERATE, add_domain, "A list of URI's which belong to the same protection space as the current URI"),
-    Directive(name="AuthDigestShmemSize", args=Args.TAKE1, where=Where.RSRC_CONF, record=Record.SERVER, apply=set_memory,
+    Directive(name="AuthDigestShmemSize", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, apply=set_memory,
               help="The amount of shared memory to allocate for keeping track of clients"),
 )

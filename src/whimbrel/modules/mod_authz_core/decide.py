@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import CoreFolder, CoreServer, merge_levels
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, Check, auth_type, denied_path, unnamed
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule, joined
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig, merge_levels
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL, AuthzCheck, auth_type, denied_path, has_no_auth_type
+from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule, joined
 from whimbrel.numbers import BLANKS
-from whimbrel.registry.module import Made, Reads, Scope
-from whimbrel.registry.phases import DECLINED, OK, Answer
-from whimbrel.request.decisions import Watch, watching
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
+from whimbrel.request.decisions import Tracer, tracer_of
 from whimbrel.request.log import enabled
 
 if TYPE_CHECKING:
@@ -22,29 +22,29 @@ _WORDS: Final = {DENIED: "denied", GRANTED: "granted", NEUTRAL: "neutral", GENER
 _MODULE: Final = "authz_core"
 
 
-def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> Check:
+def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> AuthzCheck:
     """*rule* as a check; *loud* where the error log wants every step (level debug), *parent* is the operator of the container around it."""
     if rule.provider is not None:
         inner = rule.provider.make(scope, rule.args, rule.parsed)
     else:
-        children = rule.children if loud or watching(scope) is not None else rule.runs or joined(rule)
+        children = rule.children if loud or tracer_of(scope) is not None else rule.runs or joined(rule)
         inner = _container(rule.op, [compile_rule(child, scope, loud, rule.op) for child in children])
     if rule.negate or loud or rule.methods != -1:
         inner = _wrapped(rule, inner, loud, GRANTED if parent == "and" else NEUTRAL)
-    watch = watching(scope)
-    return inner if watch is None else _told(rule, inner, watch)
+    watch = tracer_of(scope)
+    return inner if watch is None else _traced(rule, inner, watch)
 
 
-def _told(rule: Rule, check: Check, watch: Watch) -> Check:
+def _traced(rule: Rule, check: AuthzCheck, watch: Tracer) -> AuthzCheck:
     """The check as a step of the decision tree."""
-    def tell(r: Request, result: int) -> tuple[str, str]:
+    def describe(r: Request, result: int) -> tuple[str, str]:
         return _WORDS[result], "" if rule.methods >> r.method_number & 1 else "about other methods"
 
     parts = tuple((str(child).rstrip(BLANKS), child.place) for child in rule.children)
-    return Check(watch.over(check.fn, check.waits, str(rule).rstrip(BLANKS), rule.place, tell, parts), check.reads, check.waits)
+    return AuthzCheck(watch.wrap(check.fn, check.waits, str(rule).rstrip(BLANKS), rule.place, describe, parts), check.reads, check.waits)
 
 
-def _wrapped(rule: Rule, inner: Check, loud: bool, unconcerned: int) -> Check:
+def _wrapped(rule: Rule, inner: AuthzCheck, loud: bool, unconcerned: int) -> AuthzCheck:
     """A check of its methods only (*unconcerned* is the result for others), negated and logged as the rule asks."""
     fn: Any = inner.fn
 
@@ -66,10 +66,10 @@ def _wrapped(rule: Rule, inner: Check, loud: bool, unconcerned: int) -> Check:
     async def wait(r: Request) -> int:
         return finish(r, await fn(r)) if concerned(r) else unconcerned
 
-    return Check(wait if inner.waits else lambda r: finish(r, fn(r)) if concerned(r) else unconcerned, inner.reads | Reads.HEAD, inner.waits)
+    return AuthzCheck(wait if inner.waits else lambda r: finish(r, fn(r)) if concerned(r) else unconcerned, inner.reads | Reads.HEAD, inner.waits)
 
 
-def _container(op: str, checks: list[Check]) -> Check:
+def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
     """All or any of *checks*, asked in order until the result can't change any more."""
     reads = Reads.NOTHING
     for check in checks:
@@ -77,10 +77,10 @@ def _container(op: str, checks: list[Check]) -> Check:
     join = _all if op == "and" else _any
     final = DENIED if op == "and" else GRANTED
     if any(check.waits for check in checks):
-        return Check(_waiting(checks, join, final), reads, True)
+        return AuthzCheck(_waiting(checks, join, final), reads, True)
     functions: list[Any] = [check.fn for check in checks]
     if len(functions) == 1:
-        return Check(functions[0], reads, result=checks[0].result)
+        return AuthzCheck(functions[0], reads, result=checks[0].result)
 
     def decide(r: Request) -> int:
         result = NEUTRAL
@@ -91,10 +91,10 @@ def _container(op: str, checks: list[Check]) -> Check:
             result = join(result, found)
         return result
 
-    return Check(decide, reads)
+    return AuthzCheck(decide, reads)
 
 
-def _waiting(checks: list[Check], join: Callable[[int, int], int], final: int) -> Any:
+def _waiting(checks: list[AuthzCheck], join: Callable[[int, int], int], final: int) -> Any:
     async def decide(r: Request) -> int:
         result = NEUTRAL
         for check in checks:
@@ -124,44 +124,44 @@ def _any(result: int, found: int) -> int:
 
 
 def _is_loud(scope: Scope) -> bool:
-    levels = merge_levels(scope.server(CoreServer).log_level, scope.folder(CoreFolder).log_level)
+    levels = merge_levels(scope.server_config(CoreServerConfig).log_level, scope.dir_config(CoreDirConfig).log_level)
     return enabled(levels, _MODULE, "debug")
 
 
-def make_before(scope: Scope) -> Made:
+def make_before(scope: Scope) -> CompiledHook:
     """The decision that needs no user (access_checker_ex); declines where a user could change it."""
     return _make(scope, after=False)
 
 
-def make_after(scope: Scope) -> Made:
+def make_after(scope: Scope) -> CompiledHook:
     """The decision once the user is known (auth_checker)."""
     return _make(scope, after=True)
 
 
-def _make(scope: Scope, *, after: bool) -> Made:
-    record, kind, loud = scope.folder(AuthzCoreSettings), auth_type(scope), _is_loud(scope)
+def _make(scope: Scope, *, after: bool) -> CompiledHook:
+    record, kind, loud = scope.dir_config(AuthzCoreDirConfig), auth_type(scope), _is_loud(scope)
     if record.section is None:
-        if unnamed(scope) and not loud:
-            return Made(lambda r: OK, Reads.NOTHING, answer=OK)
-        return Made(lambda r: _no_directives(r, kind(r), loud))
+        if has_no_auth_type(scope) and not loud:
+            return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)
+        return CompiledHook(lambda r: _no_directives(r, kind(r), loud))
     check = compile_rule(record.section, scope, loud)
     if check.result == GRANTED:
-        return Made(lambda r: OK, check.reads, answer=OK)
+        return CompiledHook(lambda r: OK, check.reads, constant=OK)
     fn: Any = check.fn
     denied = _after(kind, record.forbidden) if after else _before
 
-    async def wait(r: Request) -> Answer:
+    async def wait(r: Request) -> HookStatus:
         result = await fn(r)
         return OK if result == GRANTED else denied(r, result)
 
-    def decide(r: Request) -> Answer:
+    def decide(r: Request) -> HookStatus:
         result = fn(r)
         return OK if result == GRANTED else denied(r, result)
 
-    return Made(wait if check.waits else decide, check.reads, check.waits)
+    return CompiledHook(wait if check.waits else decide, check.reads, check.waits)
 
 
-def _no_directives(r: Request, kind: str | None, loud: bool) -> Answer:
+def _no_directives(r: Request, kind: str | None, loud: bool) -> HookStatus:
     if kind is not None:
         r.log("error", "AuthType configured with no corresponding authorization directives", code="AH01627", module=_MODULE)
         return 500
@@ -170,19 +170,19 @@ def _no_directives(r: Request, kind: str | None, loud: bool) -> Answer:
     return OK
 
 
-def _forbidden(r: Request) -> Answer:
+def _forbidden(r: Request) -> HookStatus:
     r.log("error", f"client denied by server configuration: {denied_path(r)}", code="AH01630", module=_MODULE)
     return 403
 
 
-def _before(r: Request, result: int) -> Answer:
+def _before(r: Request, result: int) -> HookStatus:
     if result == DENIED_NO_USER:
         return DECLINED
     return 500 if result == GENERAL_ERROR else _forbidden(r)
 
 
-def _after(kind: Callable[[Request], str | None], forbidden: bool) -> Callable[[Request, int], Answer]:
-    def denied(r: Request, result: int) -> Answer:
+def _after(kind: Callable[[Request], str | None], forbidden: bool) -> Callable[[Request, int], HookStatus]:
+    def denied(r: Request, result: int) -> HookStatus:
         if result == GENERAL_ERROR:
             return 500
         if result == DENIED_NO_USER:

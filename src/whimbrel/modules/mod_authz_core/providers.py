@@ -13,13 +13,13 @@ from whimbrel.directives.words import words
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.library import USER
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, Check, environment, state_of
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, AuthzCheck, environment, state_of
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Provider, Reads, Scope
-from whimbrel.request.expressions import Template, holds, read_condition, read_string, reads_of
+from whimbrel.request.expressions import StringExpression, evaluate, read_condition, read_string, reads_of
 
 if TYPE_CHECKING:
-    from whimbrel.expr.compile import Condition
+    from whimbrel.expr.compile import CompiledCondition
     from whimbrel.request.record import Request
 
 
@@ -29,12 +29,12 @@ def require_words(text: str) -> list[str]:
     return found[:found.index("")] if "" in found else found
 
 
-def require_text(cmd: Command, args: str) -> Template:
+def require_text(cmd: Command, args: str) -> StringExpression:
     """The arguments as a string expression, for providers that expand variables on each request."""
     return read_string(cmd, args, "Cannot parse expression in require line")
 
 
-def expanded(r: Request, names: Template, module: str, what: str, code: str) -> str | None:
+def expanded(r: Request, names: StringExpression, module: str, what: str, code: str) -> str | None:
     """The text of a `require_text` for this request; None, logged, where it can't be evaluated."""
     try:
         return names.text(r, module)
@@ -51,16 +51,16 @@ def parse_all(_cmd: Command, args: str) -> bool:
     return word == "granted"
 
 
-def make_all(_scope: Scope, _args: str, granted: bool) -> Check:
+def make_all(_scope: Scope, _args: str, granted: bool) -> AuthzCheck:
     """Everybody or nobody."""
     result = GRANTED if granted else DENIED
-    return Check(lambda r: result, Reads.NOTHING, result=result)
+    return AuthzCheck(lambda r: result, Reads.NOTHING, result=result)
 
 
-def make_env(_scope: Scope, args: str, _parsed: Any) -> Check:
+def make_env(_scope: Scope, args: str, _parsed: Any) -> AuthzCheck:
     """Requests with one of the environment variables."""
     names = require_words(args)
-    return Check(lambda r: GRANTED if any(environment(r, name) is not None for name in names) else DENIED)
+    return AuthzCheck(lambda r: GRANTED if any(environment(r, name) is not None for name in names) else DENIED)
 
 
 def parse_method(cmd: Command, args: str) -> int:
@@ -74,42 +74,42 @@ def parse_method(cmd: Command, args: str) -> int:
     return mask
 
 
-def make_method(_scope: Scope, _args: str, mask: int) -> Check:
+def make_method(_scope: Scope, _args: str, mask: int) -> AuthzCheck:
     """Requests with one of the methods; HEAD counts as GET."""
     def check(r: Request) -> int:
         return GRANTED if mask >> r.method_number & 1 else DENIED
 
-    return Check(check)
+    return AuthzCheck(check)
 
 
-def parse_expr(cmd: Command, args: str) -> Condition:
+def parse_expr(cmd: Command, args: str) -> CompiledCondition:
     """The condition; quotes around all of it are dropped, nothing in it is unescaped."""
     if len(args) > 1 and args[0] == args[-1] == '"':
         args = args[1:-1]
     return read_condition(cmd, args, "Cannot parse expression in require line")
 
 
-def make_expr(_scope: Scope, _args: str, condition: Condition) -> Check:
+def make_expr(_scope: Scope, _args: str, condition: CompiledCondition) -> AuthzCheck:
     """Requests for which the condition holds; one that asks for the user may hold once there is one."""
     refusal = DENIED_NO_USER if USER in condition.reads else DENIED
 
     def check(r: Request) -> int:
         try:
-            return GRANTED if holds(r, condition, "authz_core") else refusal
+            return GRANTED if evaluate(r, condition, "authz_core") else refusal
         except EvalError as problem:
             r.log("error", f"Error evaluating expression in 'Require expr': {problem.reason}", code="AH02320", module="authz_core")
             return GENERAL_ERROR
 
-    return Check(check, reads_of(condition.reads))
+    return AuthzCheck(check, reads_of(condition.reads))
 
 
-def refuse(why: str) -> Callable[[Scope, str, Any], Check]:
+def refuse(why: str) -> Callable[[Scope, str, Any], AuthzCheck]:
     """The *make* of a provider that can't decide: every request fails."""
     def check(r: Request) -> int:
         r.log("error", why, module="authz_core")
         return GENERAL_ERROR
 
-    return lambda _scope, _args, _parsed: Check(check)
+    return lambda _scope, _args, _parsed: AuthzCheck(check)
 
 
 PROVIDERS = (

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.modules.auth_api import AuthzProvider, Check, state_of, under, without_behaviour
+from whimbrel.modules.auth_api import AuthzProvider, AuthzCheck, state_of, with_layer, without_behaviour
 from whimbrel.modules.mod_authz_core.providers import refuse
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule, join_ahead
+from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule, join_ahead
 from whimbrel.modules.setters import global_only, set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Finished, Scope
+from whimbrel.registry.module import CompletedConfig, Scope
 from whimbrel.registry.settings import UNSET, setting
 
 _WALKS: Final = {"<files": 1, "<filesmatch": 1, "<location": 2, "<locationmatch": 2, "<proxy": 2, "<proxymatch": 2,
@@ -26,11 +26,11 @@ _CONTAINERS: Final = {"<RequireAll": ("and", False), "<RequireAny": ("or", False
 
 
 @dataclass(slots=True)
-class AuthzCoreServer:
+class AuthzCoreServerConfig:
     """Per-server settings: aliases by name, and the records whose trees are checked when the configuration is complete."""
 
     aliases: dict[str, AuthzProvider] = setting(make=dict)
-    records: list[AuthzCoreSettings] = setting(make=list)
+    records: list[AuthzCoreDirConfig] = setting(make=list)
 
 
 # Providers of modules that may be loaded although they have no file here.
@@ -42,19 +42,19 @@ _ELSEWHERE: Final = {
 }
 
 
-def _begin(cmd: Command, record: AuthzCoreSettings) -> None:
+def _begin(cmd: Command, record: AuthzCoreDirConfig) -> None:
     """Note where a record belongs, once."""
     if record.walk is not UNSET:
         return
     record.walk = next((_WALKS[n.name.lower()] for n in cmd.node.enclosing() if n.name.lower() in _WALKS), 0)
     if not cmd.in_htaccess:
-        server = cmd.main_server(AuthzCoreServer)
+        server = cmd.main_server(AuthzCoreServerConfig)
         server.records = [record] if server.records is UNSET else [*server.records, record]
 
 
 def find_provider(cmd: Command, name: str) -> AuthzProvider:
     """The provider or alias *name*; names are exact.  Raises ConfigError."""
-    aliases = cmd.main_server(AuthzCoreServer).aliases
+    aliases = cmd.main_server(AuthzCoreServerConfig).aliases
     found: AuthzProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider("authz", name)
     if found is None:
         if not without_behaviour(cmd, _ELSEWHERE.get(name)) and cmd.dialect.unknown_require_word:
@@ -63,7 +63,7 @@ def find_provider(cmd: Command, name: str) -> AuthzProvider:
     return found
 
 
-def require(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
+def require(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) -> None:
     """Require [not] NAME ARGUMENTS."""
     _begin(cmd, record)
     name, rest = getword(words[0])
@@ -79,14 +79,14 @@ def require(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
     section.add(rule)
 
 
-def _section(record: AuthzCoreSettings) -> Rule:
+def _section(record: AuthzCoreDirConfig) -> Rule:
     """The container that is being filled; bare Require lines make a RequireAny."""
     if record.section is UNSET or record.section is None:
         record.section = Rule()
     return record.section
 
 
-def container(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
+def container(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) -> None:
     """<RequireAll>, <RequireAny>, <RequireNone>."""
     _begin(cmd, record)
     args, bracket, _ = words[0].rpartition(">")
@@ -97,7 +97,7 @@ def container(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None
     op, negate = _CONTAINERS[cmd.name]
     inner = Rule(op=op, negate=negate, place=cmd.place)
     outer, record.section = record.section, inner
-    allowed, cmd.override = cmd.override, Where.OR_AUTHCFG
+    allowed, cmd.override = cmd.override, Context.OR_AUTHCFG
     cmd.execute(cmd.node.children, methods=cmd.methods & _LIMITED)
     cmd.override = allowed
     record.section = outer
@@ -110,7 +110,7 @@ def container(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None
         section.add(rule)
 
 
-def set_merging(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
+def set_merging(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) -> None:
     """AuthMerging."""
     _begin(cmd, record)
     word = words[0].lower()
@@ -119,7 +119,7 @@ def set_merging(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> No
     record.op = word
 
 
-def set_forbidden(cmd: Command, record: AuthzCoreSettings, words: list[str]) -> None:
+def set_forbidden(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) -> None:
     _begin(cmd, record)
     set_flag("forbidden")(cmd, record, words)
 
@@ -138,35 +138,35 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
         cmd.warn(f"When several arguments ({given} {rest}...) are passed to a {cmd.name} directive, they must be enclosed in quotation marks.  "
                  "Otherwise, only the first one is taken into account", code="AH10142")
     layer = Layer(SectionKind.DIRECTORY, cmd.place)
-    state_of(cmd).execute_in(layer, "", int(Where.OR_AUTHCFG | Where.ACCESS_CONF))
+    state_of(cmd).execute_in(layer, "", int(Context.OR_AUTHCFG | Context.ACCESS_CONF))
     provider = find_provider(cmd, base)
     try:
         parsed = provider.parse(cmd, given) if provider.parse is not None else None
     except ConfigError as problem:
         raise ConfigError(f"Can't parse 'Require {base} {given}': {problem.reason}") from None
-    server = cmd.main_server(AuthzCoreServer)
+    server = cmd.main_server(AuthzCoreServerConfig)
     server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: _aliased(provider, layer, given, parsed)}
 
 
 def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: Any) -> AuthzProvider:
-    def make(scope: Scope, _args: str, _parsed: Any) -> Check:
-        return provider.make(under(scope, layer), given, parsed)
+    def make(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+        return provider.make(with_layer(scope, layer), given, parsed)
 
     return AuthzProvider(make)
 
 
-def check_trees(finished: Finished) -> None:
+def check_trees(finished: CompletedConfig) -> None:
     """Refuse containers that could never grant anything: those with negative rules alone.  Negations go inwards where they can."""
     main = next(iter(finished.servers()))
-    for record in main.conf(AuthzCoreServer).records:
+    for record in main.conf(AuthzCoreServerConfig).records:
         bad = _only_negative(record.section) if isinstance(record.section, Rule) else None
         if bad is not None:
             raise StartError(f"AH01624: {bad} directive contains only negative authorization directives", "AH00014: Configuration check failed")
 
 
-def join_trees(finished: Finished) -> None:
+def join_trees(finished: CompletedConfig) -> None:
     """Prepare the trees for being asked, in the process whose memory all that ask will share."""
-    for record in next(iter(finished.servers())).conf(AuthzCoreServer).records:
+    for record in next(iter(finished.servers())).conf(AuthzCoreServerConfig).records:
         if isinstance(record.section, Rule):
             join_ahead(record.section)
 
@@ -195,20 +195,20 @@ def _unwrapped(section: Rule, child: Rule) -> Sequence[Rule]:
 
 _CONTAINER_HELP: Final = "container for grouping authorization directives of which "
 DIRECTIVES: Final = (
-    Directive(name="<AuthzProviderAlias", args=Args.RAW_ARGS, where=Where.RSRC_CONF, apply=global_only(alias), record=Record.NONE,
+    Directive(name="<AuthzProviderAlias", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=global_only(alias), record=ConfigScope.NONE,
               help="container for grouping an authorization provider's directives under a provider alias"),
-    Directive(name="Require", args=Args.RAW_ARGS, where=Where.OR_AUTHCFG, apply=require,
+    Directive(name="Require", args=Args.RAW_ARGS, where=Context.OR_AUTHCFG, apply=require,
               help="specifies authorization directives which one must pass (or not) for a request to suceeed"),
-    Directive(name="<RequireAll", args=Args.RAW_ARGS, where=Where.OR_AUTHCFG, apply=container,
+    Directive(name="<RequireAll", args=Args.RAW_ARGS, where=Context.OR_AUTHCFG, apply=container,
               help=_CONTAINER_HELP + "none must fail and at least one must pass for a request to succeed"),
-    Directive(name="<RequireAny", args=Args.RAW_ARGS, where=Where.OR_AUTHCFG, apply=container,
+    Directive(name="<RequireAny", args=Args.RAW_ARGS, where=Context.OR_AUTHCFG, apply=container,
               help=_CONTAINER_HELP + "one must pass for a request to succeed"),
-    Directive(name="<RequireNone", args=Args.RAW_ARGS, where=Where.OR_AUTHCFG, apply=container,
+    Directive(name="<RequireNone", args=Args.RAW_ARGS, where=Context.OR_AUTHCFG, apply=container,
               help=_CONTAINER_HELP + "none must pass for a request to succeed"),
-    Directive(name="AuthMerging", args=Args.TAKE1, where=Where.OR_AUTHCFG, apply=set_merging,
+    Directive(name="AuthMerging", args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_merging,
               help="controls how a <Directory>, <Location>, or similar directive's authorization directives are combined with those of its "
                    "predecessor"),
-    Directive(name="AuthzSendForbiddenOnFailure", args=Args.FLAG, where=Where.OR_AUTHCFG, apply=set_forbidden,
+    Directive(name="AuthzSendForbiddenOnFailure", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_forbidden,
               help="Controls if an authorization failure should result in a '403 FORBIDDEN' response instead of the HTTP-conforming "
                    "'401 UNAUTHORIZED'"),
 )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from whimbrel.errors import Place
-from whimbrel.modules.auth_api import GRANTED, AuthzProvider, Check
+from whimbrel.errors import SourceLocation
+from whimbrel.modules.auth_api import GRANTED, AuthzProvider, AuthzCheck
 from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting
@@ -29,7 +29,7 @@ class Rule:
     methods: int = 0
     op: str = "or"
     merged: bool = False
-    place: Place | None = None
+    place: SourceLocation | None = None
     children: Sequence[Rule] = ()
     runs: list[Rule] | None = None
 
@@ -70,11 +70,11 @@ def join_ahead(rule: Rule) -> None:
             join_ahead(child)
 
 
-EVERYBODY: Final = Rule("all", "granted", AuthzProvider(lambda _scope, _args, _parsed: Check(lambda r: GRANTED, Reads.NOTHING)), methods=-1)
+EVERYBODY: Final = Rule("all", "granted", AuthzProvider(lambda _scope, _args, _parsed: AuthzCheck(lambda r: GRANTED, Reads.NOTHING)), methods=-1)
 
 
 @dataclass(slots=True)
-class AuthzCoreSettings:
+class AuthzCoreDirConfig:
     """Per-directory settings.
 
     *section* is the tree, *op* what AuthMerging says ("off", "and", "or"), *walk* numbers the walk that the section belongs to (0 directories,
@@ -91,7 +91,7 @@ class AuthzCoreSettings:
     inner: Any = setting(None)
     opened: bool = setting(False)
 
-    def laid_over(self, base: AuthzCoreSettings) -> AuthzCoreSettings:
+    def merge_onto(self, base: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
         """This section's record over the merged records before it."""
         first = base.inner is UNSET
         inner, outer = (base, None) if first else (base.inner, base.outer)
@@ -103,20 +103,20 @@ class AuthzCoreSettings:
         return replace(merged, walk=self.walk, outer=outer, inner=inner)
 
 
-def _tree(record: AuthzCoreSettings) -> Rule | None:
+def _tree(record: AuthzCoreDirConfig) -> Rule | None:
     return None if record.section is UNSET else record.section
 
 
-def combine(base: AuthzCoreSettings, over: AuthzCoreSettings) -> AuthzCoreSettings:
+def combine(base: AuthzCoreDirConfig, over: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
     """httpd's merge of two records."""
     low, high = _tree(base), _tree(over)
     op = "" if over.op is UNSET else over.op
     forbidden = base.forbidden if over.forbidden is UNSET else over.forbidden
     if not op and high is None and over.opened is True:
-        return AuthzCoreSettings(section=Rule(methods=-1, children=[EVERYBODY]), forbidden=forbidden)
+        return AuthzCoreDirConfig(section=Rule(methods=-1, children=[EVERYBODY]), forbidden=forbidden)
     if not op and high is None and low is not None:
-        return AuthzCoreSettings(section=low, op=base.op, forbidden=forbidden)
-    return AuthzCoreSettings(section=_merged(low, high, op), op=over.op, forbidden=forbidden)
+        return AuthzCoreDirConfig(section=low, op=base.op, forbidden=forbidden)
+    return AuthzCoreDirConfig(section=_merged(low, high, op), op=over.op, forbidden=forbidden)
 
 
 def _merged(low: Rule | None, high: Rule | None, op: str) -> Rule | None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Where
+from whimbrel.directives.spec import Args, Directive, Versions, Context
 from whimbrel.modules.mod_autoindex import settings
-from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, add_alt, add_icon
+from whimbrel.modules.mod_autoindex.settings import AutoindexDirConfig, add_alt, add_icon
 from whimbrel.modules.setters import set_text
-from whimbrel.registry.module import Hook, Module, Order, later
+from whimbrel.registry.module import Hook, Module, Order, lazy_maker
 from whimbrel.registry.phases import HANDLER
 
-INDEXES = Where.OR_INDEXES
+INDEXES = Context.OR_INDEXES
 
 
 def _row(name: str, args: Args, apply: Any, text: str, versions: Versions = Versions.BOTH) -> Directive[Any]:
@@ -24,7 +24,7 @@ def _row(name: str, args: Args, apply: Any, text: str, versions: Versions = Vers
 MODULE = Module(
     name="autoindex_module",
     source="mod_autoindex.c",
-    folder_settings=AutoindexSettings,
+    dir_config=AutoindexDirConfig,
     directives=(
         _row("AddIcon", Args.ITERATE2, add_icon("path"), "an icon URL followed by one or more filenames"),
         _row("AddIconByType", Args.ITERATE2, add_icon("type"), "an icon URL followed by one or more MIME types"),
@@ -39,11 +39,11 @@ MODULE = Module(
         _row("AddDescription", Args.ITERATE2, settings.add_description, "Descriptive text followed by one or more filenames"),
         _row("HeaderName", Args.TAKE1, set_text("header"), "a filename"),
         _row("ReadmeName", Args.TAKE1, set_text("readme"), "a filename"),
-        Directive(name="FancyIndexing", args=Args.RAW_ARGS, where=Where.OR_ALL, apply=settings.fancy_is_gone,
+        Directive(name="FancyIndexing", args=Args.RAW_ARGS, where=Context.OR_ALL, apply=settings.fancy_is_gone,
                   help="The FancyIndexing directive is no longer supported. Use IndexOptions FancyIndexing."),
         _row("DefaultIcon", Args.TAKE1, set_text("default_icon"), "an icon URL"),
         _row("IndexStyleSheet", Args.TAKE1, set_text("style_sheet"), "URL to style sheet"),
         _row("IndexHeadInsert", Args.TAKE1, set_text("head_insert"), "String to insert in HTML HEAD section"),
     ),
-    hooks=(Hook(HANDLER, later("whimbrel.modules.mod_autoindex.listing", "make_handler"), Order.MIDDLE),),
+    hooks=(Hook(HANDLER, lazy_maker("whimbrel.modules.mod_autoindex.listing", "make_handler"), Order.MIDDLE),),
 )

@@ -9,13 +9,13 @@ from operator import itemgetter
 from typing import Any
 
 from whimbrel.http.url import getparents
-from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Item, Opt
+from whimbrel.modules.mod_autoindex.settings import AutoindexDirConfig, Item, IndexOption
 from whimbrel.numbers import lower, strip, upper
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.request.files import is_file, is_folder
+from whimbrel.request.files import is_file, is_directory
 from whimbrel.request.turns import Slices
-from whimbrel.wildcards import wildcards
+from whimbrel.wildcards import compile_fnmatch
 
 TITLE_BYTES = 8191
 _DIGITS_OR_CHAR = re.compile(r"([0-9]+)|([^ \t\n\v\f\r])")
@@ -34,7 +34,7 @@ class Entry:
     description: str | None = None
     size: int = -1
     modified: int = -1
-    folder: bool = False
+    is_directory: bool = False
 
 
 def simple_match(text: str, pattern: str) -> bool:
@@ -45,10 +45,10 @@ def simple_match(text: str, pattern: str) -> bool:
     return re.fullmatch("".join(parts), text, re.S) is not None
 
 
-def is_ignored(conf: AutoindexSettings, path: str) -> bool:
+def is_ignored(conf: AutoindexDirConfig, path: str) -> bool:
     """Whether IndexIgnore hides the entry *path*."""
     name = path.rpartition("/")[2]
-    fold = bool(conf.options & Opt.IGNORE_CASE)
+    fold = bool(conf.options & IndexOption.IGNORE_CASE)
     for pattern, below in conf.ignored:
         last = pattern.rpartition("/")[2]
         if simple_match(path, below) and simple_match(lower(name) if fold else name, lower(last) if fold else last):
@@ -79,13 +79,13 @@ def special(items: list[Item], path: str) -> str | None:
     return find_item(items, path, None, None, True)
 
 
-def find_description(conf: AutoindexSettings, path: str) -> str | None:
+def find_description(conf: AutoindexDirConfig, path: str) -> str | None:
     """The first AddDescription for the file *path*."""
     name = path.rpartition("/")[2]
     for one in conf.descriptions:
-        subject = path if one.whole else name
+        subject = path if one.is_path else name
         if one.wild:
-            if wildcards(one.pattern).search(subject) is not None:
+            if compile_fnmatch(one.pattern).search(subject) is not None:
                 return one.text
         elif one.pattern in subject:
             return one.text
@@ -95,7 +95,7 @@ def find_description(conf: AutoindexSettings, path: str) -> str | None:
 def html_title(path: str) -> str | None:
     """The text of the first <title> in the first 8 KB, line ends as spaces."""
     try:
-        with open(raw(path), "rb") as file:
+        with open(to_bytes(path), "rb") as file:
             text = file.read(TITLE_BYTES).decode("latin-1")
     except OSError:
         return None
@@ -107,49 +107,49 @@ def _media(sub: Any) -> str | None:
     return None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
 
 
-def _shown(sub: Any, conf: AutoindexSettings) -> bool:
-    if not (is_folder(sub.info) or is_file(sub.info)):
+def _shown(sub: Any, conf: AutoindexDirConfig) -> bool:
+    if not (is_directory(sub.finfo) or is_file(sub.finfo)):
         return False
-    return 200 <= sub.status < 400 or (bool(conf.options & Opt.SHOW_FORBIDDEN) and sub.status in (401, 403))
+    return 200 <= sub.status < 400 or (bool(conf.options & IndexOption.SHOW_FORBIDDEN) and sub.status in (401, 403))
 
 
-async def make_entry(r: Any, name: str, conf: AutoindexSettings, options: Opt, title_types: tuple[str, ...]) -> Entry | None:
+async def make_entry(r: Any, name: str, conf: AutoindexDirConfig, options: IndexOption, title_types: tuple[str, ...]) -> Entry | None:
     """The entry for a name of the folder, None where it isn't shown."""
     if name in (".", "..") or is_ignored(conf, r.filename + name):
         return None
     sub = await r.engine.lookup_entry(r, name)
     if not _shown(sub, conf):
         return None
-    folder = is_folder(r.files.stat(r.filename + name))  # the sub-request may have come to the folder's index
-    entry = Entry(name + "/" if folder else name)
-    if not options & (Opt.FANCY | Opt.TABLE):
+    is_dir = is_directory(r.deps.stat(r.filename + name))  # the sub-request may have come to the folder's index
+    entry = Entry(name + "/" if is_dir else name)
+    if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry
-    entry.modified = int(sub.info.st_mtime)
+    entry.modified = int(sub.finfo.st_mtime)
     path, kind, encoding = r.filename + name, _media(sub), ", ".join(sub.content_encodings) or None
-    entry.icon = find_item(conf.icons, path, kind, encoding, folder)
-    entry.alt = find_item(conf.alts, path, kind, encoding, folder)
-    if folder:
-        r.files.exact(path)
-        entry.folder = bool(options & Opt.FOLDERS_FIRST)
+    entry.icon = find_item(conf.icons, path, kind, encoding, is_dir)
+    entry.alt = find_item(conf.alts, path, kind, encoding, is_dir)
+    if is_dir:
+        r.deps.stat_directory(path)
+        entry.is_directory = bool(options & IndexOption.DIRECTORIES_FIRST)
         entry.icon = entry.icon or special(conf.icons, "^^DIRECTORY^^")
         entry.alt = entry.alt or special(conf.alts, "^^DIRECTORY^^") or "DIR"
     else:
-        entry.size = sub.info.st_size
+        entry.size = sub.finfo.st_size
     entry.description = find_description(conf, path)
-    if entry.description is None and options & Opt.SCAN_TITLES and not folder and encoding is None and kind in title_types:
-        r.files.stat(path)
+    if entry.description is None and options & IndexOption.SCAN_TITLES and not is_dir and encoding is None and kind in title_types:
+        r.deps.stat(path)
         entry.description = html_title(path)
     return entry
 
 
-def parent_entry(r: Any, conf: AutoindexSettings, options: Opt, alt: str) -> Entry | None:
+def parent_entry(r: Any, conf: AutoindexDirConfig, options: IndexOption, alt: str) -> Entry | None:
     """The entry for the folder above; the root has none."""
     above = getparents(f"{r.uri}../" if r.uri.endswith("/") else f"{r.uri}/../")
     path = r.filename + ".."
     if not above or is_ignored(conf, path):
         return None
     entry = Entry(above, parent=True)
-    if options & (Opt.FANCY | Opt.TABLE):
+    if options & (IndexOption.FANCY | IndexOption.TABLE):
         entry.icon = special(conf.icons, path) or special(conf.icons, "^^DIRECTORY^^")
         entry.alt = special(conf.alts, path) or special(conf.alts, "^^DIRECTORY^^") or alt
         entry.description = find_description(conf, path)
@@ -157,10 +157,10 @@ def parent_entry(r: Any, conf: AutoindexSettings, options: Opt, alt: str) -> Ent
 
 
 # Order ----------------------------------------------------------------------------------------------------------------------------------------------
-async def in_order(entries: list[Entry], key: str, descending: bool, options: Opt, slices: Slices) -> list[Entry]:
+async def in_order(entries: list[Entry], key: str, descending: bool, options: IndexOption, slices: Slices) -> list[Entry]:
     """The parent first, then (FoldersFirst) folders, then by *key* and by name."""
     order = _order(key, options)
-    groups = ([e for e in entries if e.folder and not e.parent], [e for e in entries if not (e.folder or e.parent)])
+    groups = ([e for e in entries if e.is_directory and not e.parent], [e for e in entries if not (e.is_directory or e.parent)])
     out = [e for e in entries if e.parent]
     for group in groups:
         runs = []
@@ -173,9 +173,9 @@ async def in_order(entries: list[Entry], key: str, descending: bool, options: Op
     return out
 
 
-def _order(key: str, options: Opt) -> Callable[[Entry], Any]:
+def _order(key: str, options: IndexOption) -> Callable[[Entry], Any]:
     """The function that gives the key of an entry for sorting."""
-    fold, by_version = bool(options & Opt.IGNORE_CASE), bool(options & Opt.VERSION_SORT)
+    fold, by_version = bool(options & IndexOption.IGNORE_CASE), bool(options & IndexOption.VERSION_SORT)
 
     def order(entry: Entry) -> tuple[Any, ...]:
         value = {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)

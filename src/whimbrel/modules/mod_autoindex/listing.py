@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.config.core import OPT_INDEXES, CoreFolder
+from whimbrel.config.core import OPT_INDEXES, CoreDirConfig
 from whimbrel.http.url import escape_html, escape_uri, unescape
 from whimbrel.modules.core.etag import make_etag
 from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.modules.mod_autoindex.entries import in_order, make_entry, parent_entry
-from whimbrel.modules.mod_autoindex.page import Look, columns, heading, plain_list, preamble, table
-from whimbrel.modules.mod_autoindex.settings import AutoindexSettings, Opt
+from whimbrel.modules.mod_autoindex.page import ListingStyle, columns, heading, plain_list, preamble, table
+from whimbrel.modules.mod_autoindex.settings import AutoindexDirConfig, IndexOption
 from whimbrel.numbers import lower, strip
-from whimbrel.octets import raw, text
-from whimbrel.registry.module import Made, Reads, Scope
-from whimbrel.registry.phases import DECLINED, OK, Answer
+from whimbrel.octets import to_bytes, to_text
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
 from whimbrel.request.files import is_file
 from whimbrel.request.turns import Slices, names_in
-from whimbrel.wildcards import wildcards
+from whimbrel.wildcards import compile_fnmatch
 
-FOLDER_HANDLER = "httpd/unix-directory"
+DIRECTORY_HANDLER = "httpd/unix-directory"
 HTML = ("text/html", "application/xhtml+xml")
 MAX_SMALL_LISTING = 128  # names of a directory that is listed at once, whatever the number of such requests
 MAX_CACHED_NAMES = 1000  # in a directory whose listing is cached; asking that many files anew costs as much as a slice of long work
@@ -28,19 +28,19 @@ BUFFER = 8192  # a longer page is sent before its length is known
 
 
 # The query ------------------------------------------------------------------------------------------------------------------------------------------
-def _formatted(options: Opt, value: str) -> Opt:
+def _formatted(options: IndexOption, value: str) -> IndexOption:
     if value == "0":
-        return options & ~(Opt.FANCY | Opt.TABLE)
-    return (options | Opt.FANCY) & ~Opt.TABLE if value == "1" else options | Opt.FANCY | Opt.TABLE
+        return options & ~(IndexOption.FANCY | IndexOption.TABLE)
+    return (options | IndexOption.FANCY) & ~IndexOption.TABLE if value == "1" else options | IndexOption.FANCY | IndexOption.TABLE
 
 
 _VALUES = {"C": "NMSD", "O": "AD", "F": "012", "V": "01"}
 
 
-def read_query(conf: AutoindexSettings, args: str | None, new: bool) -> tuple[Look, str | None]:
+def read_query(conf: AutoindexDirConfig, args: str | None, new: bool) -> tuple[ListingStyle, str | None]:
     """How this request wants the listing, and the pattern of ``P=``; everything after a part that isn't understood is ignored."""
     options, chosen, pattern = conf.options, {"C": conf.key or "N", "O": conf.direction or "A"}, None
-    for part in [] if options & Opt.IGNORE_CLIENT else (args or "").replace("&", ";").split(";"):
+    for part in [] if options & IndexOption.IGNORE_CLIENT else (args or "").replace("&", ";").split(";"):
         key, equals, value = part.partition("=")
         if key == "P" and equals:
             bad, text = _unescaped(value)
@@ -50,11 +50,11 @@ def read_query(conf: AutoindexSettings, args: str | None, new: bool) -> tuple[Lo
             if key == "F":
                 options = _formatted(options, value)
             elif key == "V":
-                options = options | Opt.VERSION_SORT if value == "1" else options & ~Opt.VERSION_SORT
+                options = options | IndexOption.VERSION_SORT if value == "1" else options & ~IndexOption.VERSION_SORT
         else:
             break
     carried = "".join(f";{k}={chosen[k]}" for k in "FV" if k in chosen) + (f";P={escape_uri(pattern)}" if pattern is not None else "")
-    return Look(conf, options, chosen["C"], chosen["O"] == "D", carried, new), pattern
+    return ListingStyle(conf, options, chosen["C"], chosen["O"] == "D", carried, new), pattern
 
 
 def _unescaped(text: str) -> tuple[bool, str]:
@@ -68,7 +68,7 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
     if name is None:
         return "", None
     sub = await r.engine.lookup_uri(r, name)
-    if sub.status != 200 or not is_file(sub.info) or sub.content_type is None:
+    if sub.status != 200 or not is_file(sub.finfo) or sub.content_type is None:
         return "", None
     kind = lower(strip(sub.content_type.partition(";")[0]))
     if kind in HTML:
@@ -76,7 +76,7 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
     if not kind.startswith("text/"):
         return "", None
     try:
-        with open(raw(sub.filename), "rb") as file:
+        with open(to_bytes(sub.filename), "rb") as file:
             return "text", file.read().decode("latin-1")
     except OSError:
         return "", None
@@ -85,30 +85,30 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
 async def _included(r: Any, sub: Any) -> bool:
     """Run the sub-request into the page; from then on the page's length isn't known beforehand."""
     r.chunked = True
-    answer: Answer = await r.engine.run_sub(sub)
+    answer: HookStatus = await r.engine.run_sub(sub)
     return answer == OK
 
 
-async def write_head(r: Any, look: Look, title: str) -> None:
+async def write_head(r: Any, style: ListingStyle, title: str) -> None:
     """The preamble and the heading, or what HeaderName gives instead."""
-    kind, found = await _text_file(r, look.conf.header)
-    bare = bool(look.options & Opt.SUPPRESS_PREAMBLE)
+    kind, found = await _text_file(r, style.conf.header)
+    bare = bool(style.options & IndexOption.SUPPRESS_PREAMBLE)
     if kind == "html":
         if not bare:
-            r.write(preamble(look, title))
+            r.write(preamble(style, title))
         if not await _included(r, found):
-            r.write((preamble(look, title) if bare else "") + heading(look, title))
+            r.write((preamble(style, title) if bare else "") + heading(style, title))
     elif kind == "text":
-        r.write(f"{preamble(look, title)}<pre>\n{escape_html(found)}</pre>\n")
+        r.write(f"{preamble(style, title)}<pre>\n{escape_html(found)}</pre>\n")
     else:
-        r.write(preamble(look, title) + heading(look, title))
+        r.write(preamble(style, title) + heading(style, title))
 
 
-async def write_tail(r: Any, look: Look) -> None:
+async def write_tail(r: Any, style: ListingStyle) -> None:
     """What ReadmeName gives, or the signature, then the end."""
-    kind, found = await _text_file(r, look.conf.readme)
+    kind, found = await _text_file(r, style.conf.readme)
     if kind == "html" and await _included(r, found):
-        r.write("" if look.options & Opt.SUPPRESS_PREAMBLE else "</body></html>\n")
+        r.write("" if style.options & IndexOption.SUPPRESS_PREAMBLE else "</body></html>\n")
     elif kind == "text":
         r.write(f"<pre>\n{escape_html(found)}</pre>\n</body></html>\n")
     else:
@@ -116,7 +116,7 @@ async def write_tail(r: Any, look: Look) -> None:
 
 
 # The handler ----------------------------------------------------------------------------------------------------------------------------------------
-def _refused(r: Any, new: bool) -> Answer:
+def _refused(r: Any, new: bool) -> HookStatus:
     if new:
         text = (f"Cannot serve directory {r.filename}: No matching DirectoryIndex ({r.notes.get('dir-index-names', 'none')}) found, and "
                 "server-generated directory index forbidden by Options directive")
@@ -129,36 +129,36 @@ def _refused(r: Any, new: bool) -> Answer:
 async def _names(r: Any) -> list[bytes] | None:
     """The names in the directory; None, which is logged, where it can't be read."""
     try:
-        return await names_in(raw(r.filename), Slices(r.engine.turns))
+        return await names_in(to_bytes(r.filename), Slices(r.engine.turns))
     except OSError:
         r.log("error", f"Can't open directory for index: {r.filename}", code="AH01275", module="autoindex")
         return None
 
 
-async def _list(r: Any, look: Look, names: list[str], pattern: str | None, types: tuple[str, ...]) -> None:
+async def _list(r: Any, style: ListingStyle, names: list[str], pattern: str | None, types: tuple[str, ...]) -> None:
     slices, title = Slices(r.engine.turns), escape_html(r.uri)
-    await write_head(r, look, title.rstrip("/") or "/")
-    parent = parent_entry(r, look.conf, look.options, "PARENTDIR" if look.new else "DIR")
+    await write_head(r, style, title.rstrip("/") or "/")
+    parent = parent_entry(r, style.conf, style.options, "PARENTDIR" if style.new else "DIR")
     entries = [] if parent is None else [parent]
     for name in names:
         await slices.pause()
-        if r.files.outside and len(r.files.notes) > MAX_CACHED_NAMES:
-            r.files.notes.clear()  # nothing is cached under them
+        if r.deps.is_uncacheable and len(r.deps.stats) > MAX_CACHED_NAMES:
+            r.deps.stats.clear()  # nothing is cached under them
         if pattern is None or _matches(pattern, name):
-            entry = await make_entry(r, name, look.conf, look.options, types)
+            entry = await make_entry(r, name, style.conf, style.options, types)
             if entry is not None:
                 entries.append(entry)
-    entries = await in_order(entries, look.key, look.descending, look.options, slices)
-    shape = table if look.options & Opt.TABLE else columns if look.options & Opt.FANCY else plain_list
+    entries = await in_order(entries, style.key, style.descending, style.options, slices)
+    shape = table if style.options & IndexOption.TABLE else columns if style.options & IndexOption.FANCY else plain_list
     lines = []
-    for line in shape(look, entries):
+    for line in shape(style, entries):
         lines.append(line)
         if len(lines) == LINES:
             r.write("".join(lines))
             lines.clear()
             await slices.pause()
     r.write("".join(lines))
-    await write_tail(r, look)
+    await write_tail(r, style)
     if sum(map(len, r.body)) > BUFFER:
         r.chunked = True
 
@@ -167,18 +167,18 @@ def _matches(pattern: str, name: str) -> bool:
     """P=: backslashes stand for themselves, a leading dot must be given."""
     if name.startswith(".") and not pattern.startswith("."):
         return False
-    return wildcards(pattern.replace("\\", "\\\\")).search(name) is not None
+    return compile_fnmatch(pattern.replace("\\", "\\\\")).search(name) is not None
 
 
-def make_handler(scope: Scope) -> Made:
+def make_handler(scope: Scope) -> CompiledHook:
     """Answer GET requests for folders with a listing, where Options Indexes allows it."""
-    conf = scope.folder(AutoindexSettings).settled()
-    allowed = bool(scope.folder(CoreFolder).options.value & OPT_INDEXES)
+    conf = scope.dir_config(AutoindexDirConfig).settled()
+    allowed = bool(scope.dir_config(CoreDirConfig).options.value & OPT_INDEXES)
     new, types = not scope.dialect.pages_22, HTML if scope.dialect.autoindex_xhtml else HTML[:1]
     kind = f"{conf.content_type or 'text/html'};charset={conf.charset or 'ISO-8859-1'}"
 
-    async def handle(r: Any) -> Answer:
-        if r.handler != FOLDER_HANDLER or r.filename is None:
+    async def handle(r: Any) -> HookStatus:
+        if r.handler != DIRECTORY_HANDLER or r.filename is None:
             return DECLINED
         r.allowed |= 1
         if r.method_number != 0:
@@ -187,32 +187,32 @@ def make_handler(scope: Scope) -> Made:
             return _refused(r, new)
         if not r.filename.endswith("/"):
             r.filename += "/"
-        r.files.exact(r.filename)
+        r.deps.stat_directory(r.filename)
         names = await _names(r)
         if names is None:
             return 403
         r.content_type = kind
-        if conf.options & Opt.TRACK_MODIFIED:
+        if conf.options & IndexOption.TRACK_MODIFIED:
             _tracked(r)
         if r.header_only:
             return OK
-        look, pattern = read_query(conf, r.args, new)
+        style, pattern = read_query(conf, r.args, new)
         if len(names) <= MAX_SMALL_LISTING:
-            await _list(r, look, list(map(text, names)), pattern, types)
+            await _list(r, style, list(map(to_text, names)), pattern, types)
             return OK
         if len(names) > MAX_CACHED_NAMES:
-            r.outside()
+            r.set_uncacheable()
         names.clear()  # a request that waits holds no memory
         async with r.engine.turns.large:
-            await _list(r, look, list(map(text, await _names(r) or ())), pattern, types)
+            await _list(r, style, list(map(to_text, await _names(r) or ())), pattern, types)
         return OK
 
-    return Made(handle, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset((FOLDER_HANDLER,)))
+    return CompiledHook(handle, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset((DIRECTORY_HANDLER,)))
 
 
 def _tracked(r: Any) -> None:
-    if r.info is not None:
-        r.mtime = r.info.st_mtime_ns // 1000
+    if r.finfo is not None:
+        r.mtime = r.finfo.st_mtime_ns // 1000
         set_last_modified(r)
         etag = make_etag(r)
         if etag:

@@ -11,7 +11,7 @@ from whimbrel.numbers import atoi, upper
 from whimbrel.records import dataclass, field, fields, replace
 
 
-class Opt(Flag):
+class IndexOption(Flag):
     """The words of IndexOptions that have no value."""
 
     NONE = 0
@@ -27,7 +27,7 @@ class Opt(Flag):
     SUPPRESS_SORT = auto()
     SUPPRESS_RULES = auto()
     NOTHING = auto()  # the word None
-    FOLDERS_FIRST = auto()
+    DIRECTORIES_FIRST = auto()
     VERSION_SORT = auto()
     TRACK_MODIFIED = auto()
     IGNORE_CASE = auto()
@@ -38,14 +38,14 @@ class Opt(Flag):
 
 
 WORDS: Final = {
-    "fancyindexing": Opt.FANCY, "foldersfirst": Opt.FOLDERS_FIRST, "htmltable": Opt.TABLE, "iconsarelinks": Opt.ICONS_ARE_LINKS,
-    "ignorecase": Opt.IGNORE_CASE, "ignoreclient": Opt.IGNORE_CLIENT, "scanhtmltitles": Opt.SCAN_TITLES,
-    "suppresscolumnsorting": Opt.SUPPRESS_SORT, "suppressdescription": Opt.SUPPRESS_DESCRIPTION, "suppresshtmlpreamble": Opt.SUPPRESS_PREAMBLE,
-    "suppressicon": Opt.SUPPRESS_ICON, "suppresslastmodified": Opt.SUPPRESS_MODIFIED, "suppressrules": Opt.SUPPRESS_RULES,
-    "suppresssize": Opt.SUPPRESS_SIZE, "trackmodified": Opt.TRACK_MODIFIED, "versionsort": Opt.VERSION_SORT, "xhtml": Opt.XHTML,
-    "showforbidden": Opt.SHOW_FORBIDDEN,
+    "fancyindexing": IndexOption.FANCY, "foldersfirst": IndexOption.DIRECTORIES_FIRST, "htmltable": IndexOption.TABLE, "iconsarelinks": IndexOption.ICONS_ARE_LINKS,
+    "ignorecase": IndexOption.IGNORE_CASE, "ignoreclient": IndexOption.IGNORE_CLIENT, "scanhtmltitles": IndexOption.SCAN_TITLES,
+    "suppresscolumnsorting": IndexOption.SUPPRESS_SORT, "suppressdescription": IndexOption.SUPPRESS_DESCRIPTION, "suppresshtmlpreamble": IndexOption.SUPPRESS_PREAMBLE,
+    "suppressicon": IndexOption.SUPPRESS_ICON, "suppresslastmodified": IndexOption.SUPPRESS_MODIFIED, "suppressrules": IndexOption.SUPPRESS_RULES,
+    "suppresssize": IndexOption.SUPPRESS_SIZE, "trackmodified": IndexOption.TRACK_MODIFIED, "versionsort": IndexOption.VERSION_SORT, "xhtml": IndexOption.XHTML,
+    "showforbidden": IndexOption.SHOW_FORBIDDEN,
 }
-WORDS_24: Final = {**WORDS, "useolddateformat": Opt.OLD_DATE}
+WORDS_24: Final = {**WORDS, "useolddateformat": IndexOption.OLD_DATE}
 
 FIT: Final = -1  # NameWidth=* and DescriptionWidth=*: as wide as the longest
 NAME_WIDTH: Final = 23
@@ -68,22 +68,22 @@ class Description:
     """One AddDescription; *whole* compares the whole path, *wild* has wildcards, else any part of the name that is equal matches."""
 
     pattern: str
-    whole: bool
+    is_path: bool
     wild: bool
     text: str
 
 
 @dataclass(slots=True)
-class AutoindexSettings:
+class AutoindexDirConfig:
     """Per-directory settings; None: not set here.
 
     *options*, *added*, *removed* are IndexOptions' plain words and those with ``+`` and ``-``, which only count once the record is laid over another:
     a record of the main server's own level is laid over none (*outermost*).
     """
 
-    options: Opt = Opt.NONE
-    added: Opt = Opt.NONE
-    removed: Opt = Opt.NONE
+    options: IndexOption = IndexOption.NONE
+    added: IndexOption = IndexOption.NONE
+    removed: IndexOption = IndexOption.NONE
     outermost: bool = False
     merged: bool = False
     icons: list[Item] = field(default_factory=list)
@@ -105,9 +105,9 @@ class AutoindexSettings:
     key: str | None = None        # N, M, S, D
     direction: str | None = None  # A, D
 
-    def laid_over(self, base: AutoindexSettings) -> AutoindexSettings:
+    def merge_onto(self, base: AutoindexDirConfig) -> AutoindexDirConfig:
         """Lists: the inner entries first; single values: the inner one if set; options as `settled` says."""
-        out = AutoindexSettings()
+        out = AutoindexDirConfig()
         for f in fields(self):
             inner, outer = getattr(self, f.name), getattr(base, f.name)
             if isinstance(inner, list):
@@ -121,51 +121,51 @@ class AutoindexSettings:
         out.options, out.added, out.removed = self._options_over(base)
         return out
 
-    def _options_over(self, base: AutoindexSettings) -> tuple[Opt, Opt, Opt]:
-        if self.options & Opt.NOTHING:
-            return Opt.NOTHING, Opt.NONE, Opt.NONE
+    def _options_over(self, base: AutoindexDirConfig) -> tuple[IndexOption, IndexOption, IndexOption]:
+        if self.options & IndexOption.NOTHING:
+            return IndexOption.NOTHING, IndexOption.NONE, IndexOption.NONE
         if self.options:
-            return self.options, Opt.NONE, Opt.NONE
+            return self.options, IndexOption.NONE, IndexOption.NONE
         added = (base.added | self.added) & ~self.removed
         removed = base.removed | self.removed
-        return ((base.options & ~Opt.NOTHING) | added) & ~removed, added, removed
+        return ((base.options & ~IndexOption.NOTHING) | added) & ~removed, added, removed
 
-    def settled(self) -> AutoindexSettings:
+    def settled(self) -> AutoindexDirConfig:
         """The record as requests see it: a section's own record counts as laid over the empty one."""
         if self.outermost or self.merged:
             return self
-        options, added, removed = self._options_over(AutoindexSettings(merged=True))
+        options, added, removed = self._options_over(AutoindexDirConfig(merged=True))
         return replace(self, options=options, added=added, removed=removed, merged=True)
 
 
 # IndexOptions ---------------------------------------------------------------------------------------------------------------------------------------
-def set_options(cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
+def set_options(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
     """Words with and without sign; a plain one forgets the signed ones before it."""
     conf.outermost = not cmd.path and not cmd.in_virtual_host
-    known = WORDS_24 if cmd.dialect.added_words else WORDS
-    for whole in words:
-        sign, word = (whole[0], whole[1:]) if whole[:1] in ("+", "-") else ("", whole)
+    known = WORDS_24 if cmd.dialect.keywords_24 else WORDS
+    for word in words:
+        sign, word = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
         option = known.get(word.lower())
         if option is None:
             if word.lower() == "none":
                 _set_none(conf, sign)
                 continue
             _set_value(conf, sign, word)
-            option = Opt.NONE
+            option = IndexOption.NONE
         if not sign:
-            conf.options, conf.added, conf.removed = conf.options | option, Opt.NONE, Opt.NONE
+            conf.options, conf.added, conf.removed = conf.options | option, IndexOption.NONE, IndexOption.NONE
         elif sign == "+":
             conf.added, conf.removed = conf.added | option, conf.removed & ~option
         else:
             conf.removed, conf.added = conf.removed | option, conf.added & ~option
-    if conf.options & Opt.NOTHING and conf.options != Opt.NOTHING:
+    if conf.options & IndexOption.NOTHING and conf.options != IndexOption.NOTHING:
         raise ConfigError("Cannot combine other IndexOptions keywords with 'None'")
 
 
-def _set_none(conf: AutoindexSettings, sign: str) -> None:
+def _set_none(conf: AutoindexDirConfig, sign: str) -> None:
     if sign:
         raise ConfigError("Cannot combine '+' or '-' with 'None' keyword")
-    conf.options, conf.added, conf.removed = Opt.NOTHING, Opt.NONE, Opt.NONE
+    conf.options, conf.added, conf.removed = IndexOption.NOTHING, IndexOption.NONE, IndexOption.NONE
 
 
 _SIZES: Final = {"iconwidth": ("icon_width", "IconWidth"), "iconheight": ("icon_height", "IconHeight")}
@@ -173,7 +173,7 @@ _WIDTHS: Final = {"namewidth": ("name_width", "NameWidth", NAME_WIDTH, 5),
                   "descriptionwidth": ("description_width", "DescriptionWidth", DESCRIPTION_WIDTH, 12)}
 
 
-def _set_value(conf: AutoindexSettings, sign: str, word: str) -> None:
+def _set_value(conf: AutoindexDirConfig, sign: str, word: str) -> None:
     """The words that have a value."""
     name, equals, value = word.partition("=")
     low = name.lower()
@@ -192,7 +192,7 @@ def _set_value(conf: AutoindexSettings, sign: str, word: str) -> None:
         raise ConfigError("Invalid directory indexing option")
 
 
-def _set_width(conf: AutoindexSettings, sign: str, equals: str, value: str, attribute: str, shown: str, default: int, least: int) -> None:
+def _set_width(conf: AutoindexDirConfig, sign: str, equals: str, value: str, attribute: str, shown: str, default: int, least: int) -> None:
     if not equals:
         if sign != "-":
             raise ConfigError(f"{shown} with no value may only appear as '-{shown}'")
@@ -213,7 +213,7 @@ def _set_width(conf: AutoindexSettings, sign: str, equals: str, value: str, attr
 _KEYS: Final = {"name": "N", "date": "M", "size": "S", "description": "D"}
 
 
-def set_order(_cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
+def set_order(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
     """IndexOrderDefault direction key."""
     if words[0].lower() not in ("ascending", "descending"):
         raise ConfigError("First keyword must be 'Ascending' or 'Descending'")
@@ -231,7 +231,7 @@ def _item(cmd: Command, by: str, to: str, data: str) -> Item:
 
 def add_alt(by: str) -> Any:
     """AddAlt, AddAltByType, AddAltByEncoding: text name."""
-    def add(cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
+    def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
         data = words[0].strip('"')
         to = _encoding(words[1]) if by == "encoding" else words[1]
         conf.alts = [*conf.alts, _item(cmd, by, to, data)]
@@ -241,7 +241,7 @@ def add_alt(by: str) -> Any:
 
 def add_icon(by: str) -> Any:
     """AddIcon, AddIconByType, AddIconByEncoding: icon or (text,icon), then a name."""
-    def add(cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
+    def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
         icon = words[0]
         to = _encoding(words[1]) if by == "encoding" else words[1]
         if icon.startswith("("):
@@ -262,24 +262,24 @@ def _encoding(name: str) -> str:
     return name
 
 
-def add_description(_cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
+def add_description(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
     """AddDescription text name."""
     text, to = words
-    whole = "/" in to
-    wild = whole or any(c in to for c in "*?[")
-    conf.descriptions = [*conf.descriptions, Description(f"*/{to}" if whole else to, whole, wild, text)]
+    is_path = "/" in to
+    wild = is_path or any(c in to for c in "*?[")
+    conf.descriptions = [*conf.descriptions, Description(f"*/{to}" if is_path else to, is_path, wild, text)]
 
 
-def add_ignored(cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
+def add_ignored(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
     """IndexIgnore name."""
     conf.ignored = [*conf.ignored, (words[0], f"{cmd.path}*")]
 
 
-def reset_ignored(_cmd: Command, conf: AutoindexSettings, words: list[str]) -> None:
+def reset_ignored(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
     """IndexIgnoreReset: forget the outer sections' names."""
     conf.forget_ignored = words[0].lower() == "on"
 
 
-def fancy_is_gone(_cmd: Command, _conf: AutoindexSettings, _words: list[str]) -> None:
+def fancy_is_gone(_cmd: Command, _conf: AutoindexDirConfig, _words: list[str]) -> None:
     """FancyIndexing was a directive of 1.3."""
     raise ConfigError("The FancyIndexing directive is no longer supported. Use IndexOptions FancyIndexing.")

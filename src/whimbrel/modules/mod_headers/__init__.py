@@ -11,22 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Where
+from whimbrel.directives.spec import Args, Directive, Context
 from whimbrel.modules.mod_headers.actions import compile_lines
-from whimbrel.modules.mod_headers.lines import HeadersSettings, header, request_header
+from whimbrel.modules.mod_headers.lines import HeadersDirConfig, header, request_header
 from whimbrel.numbers import strip
-from whimbrel.registry.module import Hook, Made, Module, Order, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, POST_READ_REQUEST, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, POST_READ_REQUEST, HookStatus
 
 
-def make_early(scope: Scope) -> Made | None:
+def make_early(scope: Scope) -> CompiledHook | None:
     """The ``early`` lines of the server."""
-    conf = scope.folder(HeadersSettings)
+    conf = scope.dir_config(HeadersDirConfig)
     request, always, success = (compile_lines(lines, True) for lines in (conf.request, conf.always, conf.success))
     if request is None and always is None and success is None:
         return None
 
-    def early(r: Any) -> Answer:
+    def early(r: Any) -> HookStatus:
         if request is not None:
             request(r.headers_in, r)
         if always is not None:
@@ -35,25 +35,25 @@ def make_early(scope: Scope) -> Made | None:
             success(r.headers_out, r)
         return DECLINED
 
-    return Made(early)
+    return CompiledHook(early)
 
 
-def make_fixup(scope: Scope) -> Made | None:
+def make_fixup(scope: Scope) -> CompiledHook | None:
     """RequestHeader."""
-    request = compile_lines(scope.folder(HeadersSettings).request, False)
+    request = compile_lines(scope.dir_config(HeadersDirConfig).request, False)
     if request is None:
         return None
 
-    def fixup(r: Any) -> Answer:
+    def fixup(r: Any) -> HookStatus:
         request(r.headers_in, r)
         return DECLINED
 
-    return Made(fixup)
+    return CompiledHook(fixup)
 
 
-def make_insert(scope: Scope) -> Made | None:
+def make_insert(scope: Scope) -> CompiledHook | None:
     """The filter of an ordinary answer."""
-    conf = scope.folder(HeadersSettings)
+    conf = scope.dir_config(HeadersDirConfig)
     always, success = compile_lines(conf.always, False), compile_lines(conf.success, False)
     if always is None and success is None:
         return None
@@ -68,23 +68,23 @@ def make_insert(scope: Scope) -> Made | None:
             success(r.headers_out, r)
         r.handler = handler
 
-    return Made(_inserting(change))
+    return CompiledHook(_inserting(change))
 
 
-def make_insert_error(scope: Scope) -> Made | None:
+def make_insert_error(scope: Scope) -> CompiledHook | None:
     """The filter of an error page."""
-    always = compile_lines(scope.folder(HeadersSettings).always, False)
+    always = compile_lines(scope.dir_config(HeadersDirConfig).always, False)
     if always is None:
         return None
 
     def change(r: Any) -> None:
         always(r.err_headers_out, r)
 
-    return Made(_inserting(change))
+    return CompiledHook(_inserting(change))
 
 
-def _inserting(change: Callable[[Any], None]) -> Callable[[Any], Answer]:
-    def insert(r: Any) -> Answer:
+def _inserting(change: Callable[[Any], None]) -> Callable[[Any], HookStatus]:
+    def insert(r: Any) -> HookStatus:
         r.output_filters.append(change)
         return OK
 
@@ -95,11 +95,11 @@ def _inserting(change: Callable[[Any], None]) -> Callable[[Any], Answer]:
 MODULE = Module(
     name="headers_module",
     source="mod_headers.c",
-    folder_settings=HeadersSettings,
+    dir_config=HeadersDirConfig,
     directives=(
-        Directive(name="Header", args=Args.RAW_ARGS, where=Where.OR_FILEINFO, apply=header,
+        Directive(name="Header", args=Args.RAW_ARGS, where=Context.OR_FILEINFO, apply=header,
                   help="an optional condition, an action, header and value followed by optional env clause"),
-        Directive(name="RequestHeader", args=Args.RAW_ARGS, where=Where.OR_FILEINFO, apply=request_header,
+        Directive(name="RequestHeader", args=Args.RAW_ARGS, where=Context.OR_FILEINFO, apply=request_header,
                   help="an action, header and value followed by optional env clause"),
     ),
     hooks=(

@@ -10,7 +10,7 @@ from whimbrel.expr.errors import EvalError
 from whimbrel.modules.mod_headers.lines import Line
 from whimbrel.modules.mod_setenvif import env_value
 from whimbrel.modules.patterns import Substitution
-from whimbrel.request.expressions import holds
+from whimbrel.request.expressions import evaluate
 
 if TYPE_CHECKING:
     from whimbrel.http.headers import Headers
@@ -54,8 +54,8 @@ def _note(line: Line, headers: Headers, r: Any) -> None:
         r.notes.pop(_text(line, r), None)
     else:
         r.notes[_text(line, r)] = value
-        if r.files.moving:
-            r.outside()  # the field may be one that goes with the clock
+        if r.deps.clock_fields:
+            r.set_uncacheable()  # the field may be one that goes with the clock
 
 
 _TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S | re.ASCII)
@@ -115,7 +115,7 @@ def _holds(line: Line, r: Any) -> bool:
     """Whether the line's condition is true; one that can't be evaluated does not count."""
     if line.test is not None:
         try:
-            return holds(r, line.test, "headers")
+            return evaluate(r, line.test, "headers")
         except EvalError as problem:
             r.log("error", f"Failed to evaluate expression ({problem.reason}) - ignoring", code="AH01501", module="headers")
             return True
@@ -135,7 +135,7 @@ def compile_lines(lines: list[Line], early: bool) -> Callable[[Headers, Any], No
         for do, line, unconditional in steps:
             if unconditional or _holds(line, r):
                 if line.timed:
-                    r.outside()
+                    r.set_uncacheable()
                 do(line, headers, r)
 
     return run

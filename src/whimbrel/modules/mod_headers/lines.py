@@ -18,7 +18,7 @@ from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import read_condition, read_string
 
 if TYPE_CHECKING:
-    from whimbrel.expr.compile import Condition
+    from whimbrel.expr.compile import CompiledCondition
     from whimbrel.regex import Regex
 
 Item = str | Callable[[Any], str]
@@ -41,11 +41,11 @@ class Line:
     timed: bool = False
     ampersand: bool = False
     edits_type: bool = True
-    test: Condition | None = None
+    test: CompiledCondition | None = None
 
 
 @dataclass(slots=True)
-class HeadersSettings:
+class HeadersDirConfig:
     """Per-directory settings: the lines for requests, for all answers, for successful ones; inner sections' lines come last."""
 
     request: list[Line] = setting(make=list, merge=appended)
@@ -115,7 +115,7 @@ ACTIONS_22 = ("add", "set", "append", "merge", "unset", "echo", "edit", "edit*")
 ACTIONS_24 = ("add", "set", "setifempty", "append", "merge", "unset", "echo", "note", "edit", "edit*")
 
 
-def header(cmd: Command, conf: HeadersSettings, args: list[str]) -> None:
+def header(cmd: Command, conf: HeadersDirConfig, args: list[str]) -> None:
     """Header [always|onsuccess] action name [value [replacement]] [early|env=...]."""
     action, rest = getword(args[0])
     into = "success"
@@ -125,13 +125,13 @@ def header(cmd: Command, conf: HeadersSettings, args: list[str]) -> None:
     _store(conf, into, _line(cmd, action, rest, True))
 
 
-def request_header(cmd: Command, conf: HeadersSettings, args: list[str]) -> None:
+def request_header(cmd: Command, conf: HeadersDirConfig, args: list[str]) -> None:
     """RequestHeader action name [value [replacement]] [early|env=...]."""
     action, rest = getword(args[0])
     _store(conf, "request", _line(cmd, action, rest, False))
 
 
-def _store(conf: HeadersSettings, into: str, line: Line) -> None:
+def _store(conf: HeadersDirConfig, into: str, line: Line) -> None:
     known = getattr(conf, into)
     setattr(conf, into, [*(known if isinstance(known, list) else []), line])
 
@@ -147,7 +147,7 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
     if text:
         raise ConfigError("Header has too many arguments" if for_answer else f"{cmd.name} has too many arguments")
     action = action.lower()
-    known = ACTIONS_24 if cmd.dialect.added_words else ACTIONS_22
+    known = ACTIONS_24 if cmd.dialect.keywords_24 else ACTIONS_22
     if action not in known:
         raise ConfigError("first argument must be " + ", ".join(f"'{a}'" for a in known[:-1]) + f", or '{known[-1]}'.")
     value, replacement, clause = _sorted_words(action, words, for_answer)
@@ -186,7 +186,7 @@ def _sorted_words(action: str, words: list[str | None], for_answer: bool) -> tup
     return value, replacement, clause
 
 
-def _test(cmd: Command, clause: str | None) -> Condition | None:
+def _test(cmd: Command, clause: str | None) -> CompiledCondition | None:
     if clause is None or not clause.lower().startswith("expr=") or not cmd.dialect.expressions:
         return None
     return read_condition(cmd, clause[5:], "Can't parse envclause/expression")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from stat import S_IXGRP, S_IXUSR
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import OPT_INCLUDES, CoreFolder
-from whimbrel.modules.mod_include.settings import DIRECTIVES, FULL, OFF, IncludeFolder, IncludeServer
-from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, Answer
+from whimbrel.config.core import OPT_INCLUDES, CoreDirConfig
+from whimbrel.modules.mod_include.settings import DIRECTIVES, FULL, OFF, IncludeDirConfig, IncludeServerConfig
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, HookStatus
 from whimbrel.request.files import is_file
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ class Includes:
 
     def setup(self, r: Any) -> None:
         """Before the handler runs: such a document is no file that a client may keep, unless XBitHack Full says so."""
-        conf = r.conf(IncludeFolder)
-        if not (conf.xbithack == FULL and r.info is not None and r.info.st_mode & S_IXGRP):
+        conf = r.conf(IncludeDirConfig)
+        if not (conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP):
             r.no_local_copy = True
         if not conf.etag:
             r.notes["no-etag"] = ""
 
     async def __call__(self, r: Any) -> None:
         """Replace the body of *r* by the document made of it."""
-        if not r.conf(CoreFolder).options.value & OPT_INCLUDES:
+        if not r.conf(CoreDirConfig).options.value & OPT_INCLUDES:
             text = f"mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: {r.uri}"
             r.log("warn", text, code="AH01374", module="include")
             return
@@ -46,11 +46,11 @@ class Includes:
         from whimbrel.modules.mod_include.reading import Document, PageStream
         from whimbrel.request.body import Joined
 
-        conf = r.conf(IncludeFolder)
+        conf = r.conf(IncludeDirConfig)
         self._head(r, conf)
         source: Any = Joined(r.body if r.stream is None else [r.stream])
         r.body, r.stream = [], None
-        document = Document(source, r.server_conf(IncludeServer))
+        document = Document(source, r.server_conf(IncludeServerConfig))
         page = Page(r, conf)
         await page.set_up()
         first, ended = await document.beginning(MAX_IN_MEMORY)
@@ -62,12 +62,12 @@ class Includes:
         else:
             r.stream = PageStream(page, source)
 
-    def _head(self, r: Any, conf: IncludeFolder) -> None:
+    def _head(self, r: Any, conf: IncludeDirConfig) -> None:
         r.headers_out.unset("Content-Length")
-        if conf.xbithack == FULL and r.info is not None and r.info.st_mode & S_IXGRP:
+        if conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP:
             from whimbrel.modules.core.handler import set_last_modified
 
-            r.mtime = max(r.mtime or 0, r.info.st_mtime_ns // 1000)
+            r.mtime = max(r.mtime or 0, r.finfo.st_mtime_ns // 1000)
             set_last_modified(r)
         elif not conf.last_modified:
             r.headers_out.unset("Last-Modified")
@@ -79,8 +79,8 @@ def pieces_of(r: Any, data: bytes) -> tuple[Piece, ...]:
     The cache has the bytes of a document as its key, so an entry is always valid; `MAX_CACHED` and `MAX_CACHED_BYTES` bound it, and it is emptied
     when it is full.
     """
-    conf = r.server_conf(IncludeServer)
-    cache: dict[bytes, tuple[Piece, ...]] = r.engine.world.root(r.server).notes.setdefault(_PIECES, {})
+    conf = r.server_conf(IncludeServerConfig)
+    cache: dict[bytes, tuple[Piece, ...]] = r.engine.plans.root(r.server).notes.setdefault(_PIECES, {})
     found = cache.get(data)
     if found is None:
         from whimbrel.modules.mod_include.document import pieces
@@ -95,29 +95,29 @@ def pieces_of(r: Any, data: bytes) -> tuple[Piece, ...]:
 INCLUDES: Final = Includes()
 
 
-def make_fixup(scope: Scope) -> Made:
+def make_fixup(scope: Scope) -> CompiledHook:
     """Adds the filter for the handler server-parsed, and under XBitHack for text/html files that their owner may execute."""
-    hack = scope.folder(IncludeFolder).xbithack != OFF
+    hack = scope.dir_config(IncludeDirConfig).xbithack != OFF
 
-    def fixup(r: Any) -> Answer:
+    def fixup(r: Any) -> HookStatus:
         if r.handler == "server-parsed":
             if not r.content_type:
                 r.content_type = "text/html"
             r.handler = "default-handler"
-        elif not hack or not is_file(r.info) or not r.info.st_mode & S_IXUSR or not (r.content_type or "").startswith("text/html"):
+        elif not hack or not is_file(r.finfo) or not r.finfo.st_mode & S_IXUSR or not (r.content_type or "").startswith("text/html"):
             return DECLINED
         r.add_filter(INCLUDES)
         return DECLINED
 
-    return Made(fixup, Reads.HEAD | Reads.FILES, needs_file=True)
+    return CompiledHook(fixup, Reads.HEAD | Reads.FILES, needs_file=True)
 
 
 MODULE = Module(
     name="include_module",
     source="mod_include.c",
     directives=DIRECTIVES,
-    folder_settings=IncludeFolder,
-    server_settings=IncludeServer,
+    dir_config=IncludeDirConfig,
+    server_config=IncludeServerConfig,
     hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),
     providers=(Provider("output_filter", "includes", INCLUDES),),
 )

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from whimbrel.expr import compile as compiled
 from whimbrel.expr.errors import EvalError, ExprError
-from whimbrel.expr.evaluation import NOTHING_YET, Evaluation
-from whimbrel.expr.library import ENVIRONMENT, OUTSIDE, Function
-from whimbrel.expr.ssi import Condition, SsiError
+from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
+from whimbrel.expr.library import ENVIRONMENT, UNCACHEABLE, ExprFunction
+from whimbrel.expr.ssi import SsiCondition, SsiError
 from whimbrel.modules.mod_include.document import Element
 from whimbrel.modules.mod_include.page import Page
 from whimbrel.request.expressions import RequestView
 
-legacy = lru_cache(maxsize=1024)(Condition)
+legacy = lru_cache(maxsize=1024)(SsiCondition)
 
 
 class PageView(RequestView):
@@ -33,7 +33,7 @@ def _variable(e: Evaluation, name: str) -> str | None:
     return view.page.variable(name) if isinstance(view, PageView) else None
 
 
-_OWN: Final[dict[tuple[str, str], Any]] = {("expr_function", "v"): Function(_variable, frozenset({ENVIRONMENT}))}
+_OWN: Final[dict[tuple[str, str], Any]] = {("expr_function", "v"): ExprFunction(_variable, frozenset({ENVIRONMENT}))}
 
 
 async def start(page: Page, element: Element) -> None:
@@ -99,7 +99,7 @@ async def _evaluated(page: Page, text: str) -> bool | None:
 
 async def _legacy(page: Page, text: str) -> bool | None:
     try:
-        return await legacy(text).holds(page)
+        return await legacy(text).evaluate(page)
     except SsiError as problem:
         name = page.r.filename
         tail = f" in file {name}: Token '-A' must be followed by a URI string." if problem.code == "AH01335" else f" in file {name}"
@@ -114,22 +114,22 @@ def _modern(page: Page, text: str) -> bool | None:
     except ExprError as problem:
         page.log(f'Could not parse expr "{text}" in {name}: {problem.reason}', "AH01337")
         return None
-    before = page.found if page.found is not None else NOTHING_YET
-    if OUTSIDE in condition.reads:
-        page.r.outside()
+    before = page.found if page.found is not None else EMPTY_MATCH
+    if UNCACHEABLE in condition.reads:
+        page.r.set_uncacheable()
     evaluation = Evaluation(PageView(page), before)
     try:
         result = condition.test(evaluation)
     except EvalError as problem:
         page.log(f'Could not evaluate expr "{text}" in {name}: {problem.reason}', "AH01338")
         return None
-    if evaluation.found is not before and evaluation.found is not None:
-        page.found = evaluation.found
+    if evaluation.match is not before and evaluation.match is not None:
+        page.found = evaluation.match
     return result
 
 
-def _compiled(page: Page, text: str) -> compiled.Condition:
-    known: dict[str, compiled.Condition] = page.r.plan.notes.setdefault("include expressions", {})
+def _compiled(page: Page, text: str) -> compiled.CompiledCondition:
+    known: dict[str, compiled.CompiledCondition] = page.r.plan.notes.setdefault("include expressions", {})
     found = known.get(text)
     if found is None:
         if len(known) > 1000:

@@ -27,7 +27,7 @@ Handler = Callable[[Page, Element], Any]
 
 def echo(page: Page, element: Element) -> None:
     """A variable; encodings are those that stand before it."""
-    if page.wanting(element, "AH01343"):
+    if page.should_skip(element, "AH01343"):
         return
     decoding, encoding = "none", "entity"
     for name, value in element.arguments:
@@ -115,7 +115,7 @@ def _decoded_22(page: Page, value: str) -> str:
 
 def configure(page: Page, element: Element) -> None:
     """#config: messages, format of times and sizes."""
-    if page.wanting(element, "AH01347"):
+    if page.should_skip(element, "AH01347"):
         return
     for name, value in element.arguments:
         if value is None:
@@ -154,12 +154,12 @@ async def file_time(page: Page, element: Element) -> None:
 
 
 async def _about(page: Page, element: Element, code: str, shown: Callable[[Any], str]) -> None:
-    if page.wanting(element, code):
+    if page.should_skip(element, code):
         return
     for name, value in element.arguments:
         if value is None:
             return
-        info = await including.asked_about(page, element.name, name, page.substituted(decode_entities(value)))
+        info = await including.stat_target(page, element.name, name, page.substituted(decode_entities(value)))
         if info is None:
             page.fail()
             return
@@ -180,7 +180,7 @@ def print_environment(page: Page, element: Element) -> None:
     for name, value in list(page.r.env.items()):
         shown = page.lazy(name) if value is LAZY else value
         page.write(f"{escape(name)}={escape(shown)}\n")
-    page.r.outside()
+    page.r.set_uncacheable()
 
 
 def comment(_page: Page, _element: Element) -> None:

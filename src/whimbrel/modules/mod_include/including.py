@@ -11,10 +11,10 @@ from whimbrel.modules.cgi_environment import environment, overlap
 from whimbrel.modules.mod_include.document import Element
 from whimbrel.modules.mod_include.page import MAX_GATHERED, NESTED, Page
 from whimbrel.modules.mod_include.texts import decode_entities, escape_shell
-from whimbrel.modules.mod_request import KeptBody
-from whimbrel.octets import raw, text
+from whimbrel.modules.mod_request import RetainedBody
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.request.files import is_file
-from whimbrel.request.redirect import log_nested
+from whimbrel.request.redirect import log_subrequest_limit
 
 _ABOVE: Final = "(20023)The given path was above the root path"
 
@@ -35,17 +35,17 @@ def inside(path: str) -> bool:
 
 def _normal(path: str) -> str:
     """*path* without dot segments and empty ones; a slash at its end stays."""
-    kept: list[str] = []
+    segments: list[str] = []
     for part in path.split("/"):
         if part == "..":
-            kept.pop()
+            segments.pop()
         elif part not in ("", "."):
-            kept.append(part)
-    return "/".join(kept) + ("/" if kept and path.endswith("/") else "")
+            segments.append(part)
+    return "/".join(segments) + ("/" if segments and path.endswith("/") else "")
 
 
 # Files that are asked about -------------------------------------------------------------------------------------------------------------------------
-async def asked_about(page: Page, tag: str, name: str, value: str) -> os.stat_result | None:
+async def stat_target(page: Page, tag: str, name: str, value: str) -> os.stat_result | None:
     """The file that ``file=`` or ``virtual=`` names; None for none, which is logged."""
     r = page.r
     where = f"in parsed file {r.filename}"
@@ -61,8 +61,8 @@ async def asked_about(page: Page, tag: str, name: str, value: str) -> os.stat_re
     else:
         page.log(f'unknown parameter "{name}" to tag {tag} in {r.filename}', "AH01340")
         return None
-    if sub.status == 200 and sub.info is not None:
-        info: os.stat_result = sub.info
+    if sub.status == 200 and sub.finfo is not None:
+        info: os.stat_result = sub.finfo
         return info
     page.log(f'unable to {words} "{value}" {where}', code)
     return None
@@ -74,7 +74,7 @@ async def include(page: Page, element: Element) -> None:
 
     After one that could not be had, ``virtual`` is passed over, ``onerror`` and ``file`` have their turn, and when that fails too, it is the end.
     """
-    if page.wanting(element, "AH01341"):
+    if page.should_skip(element, "AH01341"):
         return
     failed = False
     for name, value in element.arguments:
@@ -85,7 +85,7 @@ async def include(page: Page, element: Element) -> None:
             break
         if name == ("virtual" if failed else "onerror"):
             continue
-        again = failed
+        was_failed = failed
         problem = await _included(page, name, decode_entities(value))
         failed = problem is not None
         if problem is None:
@@ -94,7 +94,7 @@ async def include(page: Page, element: Element) -> None:
         if page.old:
             page.fail()
             failed = False
-        elif again:
+        elif was_failed:
             break
     if failed:
         page.fail()
@@ -113,7 +113,7 @@ async def _included(page: Page, name: str, value: str) -> str | None:
     if name == "file":
         sub = await r.engine.lookup_file(r, _normal(target))
     else:
-        sub = await r.engine.lookup_uri(r, target, r.method if isinstance(r.body_in, KeptBody) else "GET")
+        sub = await r.engine.lookup_uri(r, target, r.method if isinstance(r.body_in, RetainedBody) else "GET")
     if sub.status != 200:
         return failure if old else f"{failure}, subrequest setup returned {sub.status}"
     if page.no_exec and sub.content_type and not sub.content_type.startswith("text/"):
@@ -127,11 +127,11 @@ async def _included(page: Page, name: str, value: str) -> str | None:
 
 def _too_many(r: Any) -> bool:
     """Whether one more document would be too much for one answer; logged like documents that are nested too deep."""
-    view = r.files
+    view = r.deps
     view.nested += 1
     if view.nested <= MOST_DOCUMENTS:
         return False
-    log_nested(r)
+    log_subrequest_limit(r)
     return True
 
 
@@ -158,7 +158,7 @@ def runner(page: Page) -> str:
 async def execute(page: Page, element: Element) -> None:
     """#exec."""
     module = runner(page)
-    if page.wanting(element, "AH03195", module):
+    if page.should_skip(element, "AH03195", module):
         return
     name = page.r.filename
     if page.no_exec:
@@ -186,7 +186,7 @@ async def _script(page: Page, url: str) -> bool:
     """Run the CGI script at *url* with the document's own query; False where there is none."""
     r = page.r
     sub = await r.engine.lookup_uri(r, url)
-    if sub.status != 200 or sub.path_info or sub.args is not None or not is_file(sub.info):
+    if sub.status != 200 or sub.path_info or sub.args is not None or not is_file(sub.finfo):
         return False
     sub.path_info, sub.args, sub.content_type = r.path_info, r.args, "application/x-httpd-cgi"
     status = await run(page, sub)
@@ -198,18 +198,18 @@ async def _script(page: Page, url: str) -> bool:
 
 async def _command(page: Page, command: str, module: str) -> None:
     """Run a command line with /bin/sh; what it writes is added to the document, what it complains of goes to the error log as it is."""
-    from whimbrel.config.core import CoreFolder, CoreServer
+    from whimbrel.config.core import CoreDirConfig, CoreServerConfig
     from whimbrel.modules.cgi_program import Output, Program
     from whimbrel.modules.mod_cgid import complain
 
     r = page.r
-    r.outside()
+    r.set_uncacheable()
     await _shell_variables(page)
-    folder = os.path.dirname(raw(r.filename)) or b"/"
-    timeout = r.server_conf(CoreServer).timeout
-    argv, limits = [b"/bin/sh", b"-c", raw(command)], r.conf(CoreFolder).limits
+    directory = os.path.dirname(to_bytes(r.filename)) or b"/"
+    timeout = r.server_conf(CoreServerConfig).timeout
+    argv, limits = [b"/bin/sh", b"-c", to_bytes(command)], r.conf(CoreDirConfig).limits
     try:
-        program = Program(argv, environment(r), folder, limits, lambda line: complain(r, text(line)))
+        program = Program(argv, environment(r), directory, limits, lambda line: complain(r, to_text(line)))
     except OSError:
         page.log(f'execution failure for parameter "cmd" to tag exec in file {r.filename}', "AH01229", module=module)
         page.fail()

@@ -10,22 +10,22 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import OPT_INC_WITH_EXEC, CoreFolder
+from whimbrel.config.core import OPT_INC_WITH_EXEC, CoreDirConfig
 from whimbrel.expr.functions import entry
 from whimbrel.http.url import unescape_loose
 from whimbrel.modules.cgi_environment import add_cgi_vars, add_common_vars, overlap
 from whimbrel.modules.mod_include.document import Element, Fault, Piece
-from whimbrel.modules.mod_include.settings import IncludeFolder
+from whimbrel.modules.mod_include.settings import IncludeDirConfig
 from whimbrel.modules.mod_include.texts import escape_shell, formatted_time
 from whimbrel.modules.mod_include.variables import LATER, LAZY, Clock, Variables
 from whimbrel.numbers import is_digits, upper
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.request.body import Joined
-from whimbrel.request.drive import drive
+from whimbrel.request.drive import run_until_suspended
 from whimbrel.request.turns import Slices
 
 if TYPE_CHECKING:
-    from whimbrel.regex import Found, Regex
+    from whimbrel.regex import Match, Regex
     from whimbrel.request.body import Stream
 
 MAX_GATHERED: Final = 1 << 20  # bytes of a page that wait for its end
@@ -44,12 +44,12 @@ class Page:
     """The document of *r*; *printing* and *decided* are what #if and its kin leave, *depth* counts the #if inside what is not printed,
     *broken* says that a condition since the last #endif was none."""
 
-    def __init__(self, r: Any, conf: IncludeFolder) -> None:
-        self.r, self.old = r, r.plan.dialect.reasons_22
+    def __init__(self, r: Any, conf: IncludeDirConfig) -> None:
+        self.r, self.old = r, r.plan.dialect.wire_22
         self.legacy = r.plan.dialect.ssi_old_parser or conf.legacy
         self.error, self.undefined, self.time_format = conf.error, conf.undefined, conf.time_format
         self.in_bytes = False
-        self.no_exec = not r.conf(CoreFolder).options.value & OPT_INC_WITH_EXEC
+        self.no_exec = not r.conf(CoreDirConfig).options.value & OPT_INC_WITH_EXEC
         self.printing = self.decided = True
         self.broken = False
         self.depth = 0
@@ -58,13 +58,13 @@ class Page:
         self.has_elements = False
         self._pieces: Iterator[Piece] = iter(())
         self._document: Any = None
-        self.found: Found | None = None  # the last match, its pattern and number of groups
+        self.found: Match | None = None  # the last match, its pattern and number of groups
         self.pattern, self.groups = "(null)", 0
 
     # what is written --------------------------------------------------------------------------
     def write(self, text: str) -> None:
         """Add text to the document."""
-        self.out.append(raw(text))
+        self.out.append(to_bytes(text))
 
     def append_stream(self, stream: Stream) -> None:
         """Add what *stream* gives to the document."""
@@ -83,7 +83,7 @@ class Page:
         self.log(text, code)
         self.fail()
 
-    def wanting(self, element: Element, code: str, module: str = "include") -> bool:
+    def should_skip(self, element: Element, code: str, module: str = "include") -> bool:
         """Whether the element is not to be executed: nothing is printed, or it has no arguments, which is logged."""
         if not element.arguments:
             level = "error" if self.printing else "warn"
@@ -158,7 +158,7 @@ class Page:
         """Make the document's variables, or take over those of the document that includes this one, which (2.4) then has this one's query."""
         r = self.r
         if NESTED in r.notes and r.main is not None:
-            r.env, r.info = r.main.env, r.main.info
+            r.env, r.finfo = r.main.env, r.main.finfo
             if r.args is not None and not self.old:
                 overlap(r.env, {"QUERY_STRING": r.args, "QUERY_STRING_UNESCAPED": escape_shell(unescape_loose(r.args))})
             return
@@ -172,17 +172,17 @@ class Page:
         add_common_vars(r)
         await add_cgi_vars(r)
         overlap(r.env, self._own())
-        r.outside()
+        r.set_uncacheable()
 
     def _provided(self, table: dict[str, str]) -> None:
         """Add what programs see, and the document's own variables."""
         r = self.r
-        kept, r.env = r.env, table
+        outer, r.env = r.env, table
         try:
             add_common_vars(r)
-            drive(add_cgi_vars(r))
+            run_until_suspended(add_cgi_vars(r))
         finally:
-            r.env = kept
+            r.env = outer
         overlap(table, self._own())
 
     def _own(self) -> dict[str, str]:
@@ -206,18 +206,18 @@ class Page:
         if value is LAZY:
             value = self.lazy(name)
             if type(value) is Clock:
-                self.r.outside()
+                self.r.set_uncacheable()
         return value
 
     def lazy(self, name: str) -> str:
         """The value of a variable that is worked out when it is asked for."""
         r, key = self.r, upper(name)
         if key == "LAST_MODIFIED":
-            return "" if r.info is None else formatted_time(r.info.st_mtime, self.time_format)
+            return "" if r.finfo is None else formatted_time(r.finfo.st_mtime, self.time_format)
         if key == "USER_NAME":
-            r.outside()  # the database of accounts can change unseen
+            r.set_uncacheable()  # the database of accounts can change unseen
             try:
-                return pwd.getpwuid(r.info.st_uid if r.info is not None else 0).pw_name
+                return pwd.getpwuid(r.finfo.st_uid if r.finfo is not None else 0).pw_name
             except KeyError:
                 return "<unknown>"
         return Clock(formatted_time(r.time, self.time_format, gmt=key == "DATE_GMT"))
@@ -254,7 +254,7 @@ class Page:
         return "".join(out) + text[at:]
 
     # what conditions ask (whimbrel.expr.ssi.Asked) ----------------------------------------------
-    def matched(self, found: Found | None, regex: Regex) -> None:
+    def matched(self, found: Match | None, regex: Regex) -> None:
         """A regular expression was tried."""
         self.found, self.pattern, self.groups = found, regex.pattern, regex.groups
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from whimbrel.modules.mod_include.document import Piece, beginning
 from whimbrel.modules.mod_include.page import Page
-from whimbrel.modules.mod_include.settings import IncludeServer
+from whimbrel.modules.mod_include.settings import IncludeServerConfig
 from whimbrel.request.body import Joined
 
 MAX_ELEMENT: Final = 256 * 1024  # bytes of an element of a document that is read in pieces; a longer one counts as unfinished
@@ -16,7 +16,7 @@ MAX_ELEMENT: Final = 256 * 1024  # bytes of an element of a document that is rea
 class Document:
     """A document that *source* gives, taken apart as it is read."""
 
-    def __init__(self, source: Joined, conf: IncludeServer) -> None:
+    def __init__(self, source: Joined, conf: IncludeServerConfig) -> None:
         self._source, self._start, self._end = source, conf.start, conf.end
         self._rest = b""
 

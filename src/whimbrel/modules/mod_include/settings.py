@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, set_flag
 from whimbrel.records import dataclass
@@ -16,7 +16,7 @@ _HACKS: Final = {"off": OFF, "on": ON, "full": FULL}
 
 
 @dataclass(slots=True)
-class IncludeFolder:
+class IncludeDirConfig:
     """Per-directory settings; *xbithack* is OFF, ON or FULL, the texts are as written."""
 
     xbithack: int = setting(OFF)
@@ -29,14 +29,14 @@ class IncludeFolder:
 
 
 @dataclass(slots=True)
-class IncludeServer:
+class IncludeServerConfig:
     """Per-server settings: the tags around an element."""
 
     start: str = setting("<!--#")
     end: str = setting("-->")
 
 
-def set_hack(_cmd: Command, conf: IncludeFolder, words: list[str]) -> None:
+def set_hack(_cmd: Command, conf: IncludeDirConfig, words: list[str]) -> None:
     """XBitHack: Off, On or Full."""
     value = _HACKS.get(words[0].lower())
     if value is None:
@@ -64,17 +64,17 @@ def _set_tag(name: str) -> Setter:
 
 def _flag(name: str, field: str, text: str, versions: Versions = Versions.BOTH) -> AnyDirective:
     words = f"{text} Limited to 'on' or 'off'"
-    return Directive(name=name, args=Args.FLAG, where=Where.OR_LIMIT, apply=set_flag(field), versions=versions, help=words)
+    return Directive(name=name, args=Args.FLAG, where=Context.OR_LIMIT, apply=set_flag(field), versions=versions, help=words)
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="XBitHack", args=Args.TAKE1, where=Where.OR_OPTIONS, apply=set_hack, help="Off, On, or Full"),
-    Directive(name="SSIErrorMsg", args=Args.TAKE1, where=Where.OR_ALL, apply=_set_some("error"), help="a string"),
-    Directive(name="SSITimeFormat", args=Args.TAKE1, where=Where.OR_ALL, apply=_set_some("time_format"), help="a strftime(3) formatted string"),
-    Directive(name="SSIStartTag", args=Args.TAKE1, where=Where.RSRC_CONF, apply=_set_tag("start"), record=Record.SERVER,
+    Directive(name="XBitHack", args=Args.TAKE1, where=Context.OR_OPTIONS, apply=set_hack, help="Off, On, or Full"),
+    Directive(name="SSIErrorMsg", args=Args.TAKE1, where=Context.OR_ALL, apply=_set_some("error"), help="a string"),
+    Directive(name="SSITimeFormat", args=Args.TAKE1, where=Context.OR_ALL, apply=_set_some("time_format"), help="a strftime(3) formatted string"),
+    Directive(name="SSIStartTag", args=Args.TAKE1, where=Context.RSRC_CONF, apply=_set_tag("start"), record=ConfigScope.SERVER,
               help="SSI Start String Tag"),
-    Directive(name="SSIEndTag", args=Args.TAKE1, where=Where.RSRC_CONF, apply=_set_tag("end"), record=Record.SERVER, help="SSI End String Tag"),
-    Directive(name="SSIUndefinedEcho", args=Args.TAKE1, where=Where.OR_ALL, apply=_set_some("undefined"),
+    Directive(name="SSIEndTag", args=Args.TAKE1, where=Context.RSRC_CONF, apply=_set_tag("end"), record=ConfigScope.SERVER, help="SSI End String Tag"),
+    Directive(name="SSIUndefinedEcho", args=Args.TAKE1, where=Context.OR_ALL, apply=_set_some("undefined"),
               help="String to be displayed if an echoed variable is undefined"),
     _flag("SSILegacyExprParser", "legacy", "Whether to use the legacy expression parser compatible with <= 2.2.x.", Versions.V24),
     _flag("SSILastModified", "last_modified", "Whether to set the last modified header or respect an existing header."),

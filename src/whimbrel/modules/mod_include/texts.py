@@ -11,7 +11,7 @@ from typing import Final
 from whimbrel.http.url import escape_form, escape_html, escape_uri, unescape_loose
 from whimbrel.modules.mod_autoindex.page import size_text
 from whimbrel.numbers import is_digits
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 
 _ENTITY = re.compile(r"&(?:#([^;]*)|([A-Za-z][A-Za-z0-9]{1,5}));")
 # The letters of Latin-1 and what every document needs; httpd knows no names of its signs.
@@ -40,11 +40,11 @@ def _from_base64(value: str) -> str:
     """As many bytes as the valid characters at the start make."""
     good = _BASE64.match(value)
     digits = good[0] if good else ""
-    return text(base64.b64decode(raw(digits + "A" * (-len(digits) % 4)))[:len(digits) * 6 // 8])
+    return to_text(base64.b64decode(to_bytes(digits + "A" * (-len(digits) % 4)))[:len(digits) * 6 // 8])
 
 
 def _to_base64(value: str) -> str:
-    return base64.b64encode(raw(value)).decode("ascii")
+    return base64.b64encode(to_bytes(value)).decode("ascii")
 
 
 def _from_form(value: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from whimbrel.http.asked import AskedHeaders
+from whimbrel.http.asked import TrackedHeaders
 
 # Names that `fill` may bring, besides HTTP_...
 PROVIDED: Final = frozenset((
@@ -20,7 +20,7 @@ PROVIDED: Final = frozenset((
     "DOCUMENT_ARGS", "DOCUMENT_PATH_INFO", "USER_NAME", "DOCUMENT_NAME", "QUERY_STRING_UNESCAPED",
 ))
 _FIELDS: Final = frozenset(("CONTENT_TYPE", "CONTENT_LENGTH"))
-_OUTSIDE: Final = frozenset(("REMOTE_PORT", "REMOTE_HOST", "H2_STREAM_ID", "H2_STREAM_TAG"))
+_UNCACHEABLE: Final = frozenset(("REMOTE_PORT", "REMOTE_HOST", "H2_STREAM_ID", "H2_STREAM_TAG"))
 
 
 class _Lazy(str):
@@ -78,9 +78,9 @@ class Variables(dict[str, str]):
         if upper in _FIELDS or upper.startswith("HTTP_"):
             r.headers_in.items()
         elif upper == "REMOTE_ADDR":
-            r.files.client = True
-        elif upper in _OUTSIDE or type(value) is Clock:
-            r.outside()
+            r.deps.on_client = True
+        elif upper in _UNCACHEABLE or type(value) is Clock:
+            r.set_uncacheable()
 
     def __getitem__(self, name: str) -> str:
         value: str | None = self.get(name)
@@ -127,23 +127,23 @@ class Variables(dict[str, str]):
     # the table as a whole -------------------------------------------------------------------------------------------------------------------------
     def copy(self) -> Variables:
         """A table of its own with the same variables, for a sub-request; it notes what is read as this one does."""
-        made = Variables.__new__(Variables)
-        dict.update(made, dict.items(self))
-        made._r, made._before, made._fill = self._r, self._before, self._fill
-        made._changes, made._names = self._changes.copy(), self._names.copy()
-        return made
+        copied = Variables.__new__(Variables)
+        dict.update(copied, dict.items(self))
+        copied._r, copied._before, copied._fill = self._r, self._before, self._fill
+        copied._changes, copied._names = self._changes.copy(), self._names.copy()
+        return copied
 
     def _filled(self) -> None:
         fill, self._fill = self._fill, None
         if fill is None:
             return
         table, r = dict(self._before), self._r
-        fields, client = r.headers_in, r.files.client
-        whole = isinstance(fields, AskedHeaders) and fields.whole
+        fields, client = r.headers_in, r.deps.on_client
+        all_fields_used = isinstance(fields, TrackedHeaders) and fields.all_fields_used
         fill(table)
-        r.files.client = client
-        if isinstance(fields, AskedHeaders):
-            fields.whole = whole
+        r.deps.on_client = client
+        if isinstance(fields, TrackedHeaders):
+            fields.all_fields_used = all_fields_used
         dict.clear(self)
         dict.update(self, table)
         self._names = {name.upper(): name for name in table}
@@ -157,7 +157,7 @@ class Variables(dict[str, str]):
     def _all(self) -> None:
         """Whoever looks at everything depends on everything."""
         self._filled()
-        self._r.outside()
+        self._r.set_uncacheable()
 
     def items(self) -> Any:
         self._all()

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.model import LogSink, Server, confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
-from whimbrel.errors import ConfigError, Place, StartError
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.errors import ConfigError, SourceLocation, StartError
 from whimbrel.expr.compile import compile_condition
 from whimbrel.expr.errors import ExprError
-from whimbrel.modules.core.log import folder_problem, log_sink
+from whimbrel.modules.core.log import directory_problem, log_sink
 from whimbrel.modules.mod_log_config.items import KINDS, ItemKind
-from whimbrel.modules.mod_log_config.writer import Condition, ExprCondition, KindOf, LogWriter, Piece, parse_format
+from whimbrel.modules.mod_log_config.writer import Condition, ExprCondition, KindOf, AccessLogger, Piece, parse_format
 from whimbrel.modules.setters import global_only, own, set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Provider, Reads, Scope
-from whimbrel.registry.phases import LOG_TRANSACTION, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.phases import LOG_TRANSACTION, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class AccessLog:
 
     sink: LogSink
     written: str
-    place: Place
+    place: SourceLocation
     format: str | None
     items: tuple[Piece, ...]
     condition: Condition | ExprCondition | None = None
@@ -45,25 +45,25 @@ class AccessLog:
 
 
 @dataclass(slots=True)
-class LogServer:
+class LogServerConfig:
     """The access logs of a server; *outer* is the main server's record where this is a virtual host's."""
 
     logs: list[AccessLog] = setting(make=list)
     formats: dict[str, tuple[Piece, ...]] = setting(make=dict)
     default_format: tuple[Piece, ...] | None = setting(None)
     buffered: bool = setting(False)
-    outer: LogServer | None = setting(None)
+    outer: LogServerConfig | None = setting(None)
 
-    def laid_over(self, base: LogServer) -> LogServer:
+    def merge_onto(self, base: LogServerConfig) -> LogServerConfig:
         """A virtual host's record with the main server's below it."""
         default = base.default_format if self.default_format is UNSET else self.default_format
         formats = {**own(base, "formats", dict), **own(self, "formats", dict)}
-        return LogServer(own(self, "logs", list), formats, default, base.buffered, base)
+        return LogServerConfig(own(self, "logs", list), formats, default, base.buffered, base)
 
 
 def kind_of(cmd: Command) -> KindOf:
     """The letters of this version, then those of other modules."""
-    old = not cmd.dialect.added_words
+    old = not cmd.dialect.keywords_24
 
     def find(letter: str) -> ItemKind | None:
         kind = KINDS.get(letter)
@@ -77,7 +77,7 @@ def kind_of(cmd: Command) -> KindOf:
     return find
 
 
-def set_format(cmd: Command, conf: LogServer, words: list[str]) -> None:
+def set_format(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
     """LogFormat: with a name, or as the default of the TransferLog lines."""
     items = parse_format(words[0], kind_of(cmd))
     if len(words) == 1:
@@ -86,7 +86,7 @@ def set_format(cmd: Command, conf: LogServer, words: list[str]) -> None:
         conf.formats = {**own(conf, "formats", dict), words[1]: items}
 
 
-def _add(cmd: Command, conf: LogServer, written: str, form: str | None, condition: str = "", *, everywhere: bool = False) -> None:
+def _add(cmd: Command, conf: LogServerConfig, written: str, form: str | None, condition: str = "", *, everywhere: bool = False) -> None:
     items = () if form is None else parse_format(form, kind_of(cmd))
     target = written if written.startswith("|") else cmd.server_path(written)
     sink = log_sink("", target, shell_default=cmd.dialect.pipes_by_shell)
@@ -114,89 +114,89 @@ def _condition(cmd: Command, text: str) -> Condition | ExprCondition:
     raise ConfigError("error in condition clause")
 
 
-def set_custom(cmd: Command, conf: LogServer, words: list[str]) -> None:
+def set_custom(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
     """CustomLog: file or program, format or its name, condition."""
     _add(cmd, conf, *words)
 
 
-def set_global(cmd: Command, conf: LogServer, words: list[str]) -> None:
+def set_global(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
     """GlobalLog: a CustomLog that virtual hosts can't get rid of."""
     _add(cmd, conf, *words, everywhere=True)
 
 
-def set_transfer(cmd: Command, conf: LogServer, words: list[str]) -> None:
+def set_transfer(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
     """TransferLog: in the default format."""
     _add(cmd, conf, words[0], None)
 
 
-def set_cookie(cmd: Command, conf: LogServer, words: list[str]) -> None:
+def set_cookie(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
     """CookieLog of 2.2."""
     _add(cmd, conf, words[0], COOKIES)
 
 
 # lines --------------------------------------------------------------------------------------------------------------------------------------------
-def writers_of(conf: LogServer) -> tuple[LogWriter, ...]:
+def writers_of(conf: LogServerConfig) -> tuple[AccessLogger, ...]:
     """The compiled logs of a server."""
-    logs, outer = own(conf, "logs", list), conf.outer if isinstance(conf.outer, LogServer) else None
+    logs, outer = own(conf, "logs", list), conf.outer if isinstance(conf.outer, LogServerConfig) else None
     mine = tuple(_writer(conf, log) for log in logs)
     if outer is None:
         return mine
     return mine + tuple(_writer(outer, log) for log in own(outer, "logs", list) if log.everywhere or not mine)
 
 
-def _writer(conf: LogServer, log: AccessLog) -> LogWriter:
+def _writer(conf: LogServerConfig, log: AccessLog) -> AccessLogger:
     if log.format is None:
         items = conf.default_format if isinstance(conf.default_format, tuple) else parse_format(COMMON, KINDS.get)
     else:
         formats: dict[str, tuple[Piece, ...]] = own(conf, "formats", dict)
         items = formats.get(log.format, parse_format(COMMON, KINDS.get) if log.format == "CLF" else log.items)
-    return LogWriter(log.sink, items, log.condition)
+    return AccessLogger(log.sink, items, log.condition)
 
 
-def server_writers(server: Server) -> tuple[LogWriter, ...]:
+def server_writers(server: Server) -> tuple[AccessLogger, ...]:
     """The access logs of *server*, for answers that are given without running the phases."""
-    return writers_of(server.conf(LogServer))
+    return writers_of(server.config(LogServerConfig))
 
 
 def access_sinks(configuration: Any) -> list[LogSink]:
     """Where the access logs of all servers go; servers whose settings are the same are asked once."""
-    return [writer.sink for conf in confs(configuration.servers(), LogServer) for writer in writers_of(conf)]
+    return [writer.sink for conf in confs(configuration.servers(), LogServerConfig) for writer in writers_of(conf)]
 
 
-def make_log(scope: Scope) -> Made | None:
+def make_log(scope: Scope) -> CompiledHook | None:
     """Writes the lines of a finished request; None where nothing is logged."""
-    writers = writers_of(scope.server(LogServer))
+    writers = writers_of(scope.server_config(LogServerConfig))
     if not writers:
         return None
 
-    def log(r: Request) -> Answer:
+    def log(r: Request) -> HookStatus:
         write = r.engine.runtime.write_log
         for writer in writers:
-            if writer.condition is None or writer.applies(r):
+            if writer.condition is None or writer.matches(r):
                 write(writer.sink, writer.line(r))
         return OK
 
-    return Made(log, Reads.NOTHING)
+    return CompiledHook(log, Reads.NOTHING)
 
 
-def check_folders(configuration: Any) -> None:
+def check_directories(configuration: Any) -> None:
     """2.4 looks for the folders of all logs before anything starts."""
-    if not configuration.dialect.log_folders_first:
+    if not configuration.dialect.checks_log_directories_first:
         return
     main, *hosts = configuration.servers()
     lines = []
-    for conf in confs((main, *reversed(hosts)), LogServer):
+    for conf in confs((main, *reversed(hosts)), LogServerConfig):
         for log in conf.logs:
-            problem, folder = ("", "") if log.sink.piped else folder_problem(log.sink.target)
+            problem, directory = ("", "") if log.sink.piped else directory_problem(log.sink.target)
             if problem:
-                lines.append(f"{problem}: AH02297: Cannot access directory '{folder}' for log file '{log.written}' "
+                lines.append(f"{problem}: AH02297: Cannot access directory '{directory}' for log file '{log.written}' "
                              f"defined at {log.place.path}:{log.place.line}")
     if lines:
         raise StartError(*dict.fromkeys(lines), "AH00014: Configuration check failed")
 
 
-def _row(name: str, args: Args, apply: Any, text: str, versions: Versions = Versions.BOTH) -> Directive[LogServer]:
-    return Directive(name=name, args=args, where=Where.RSRC_CONF, apply=apply, record=Record.SERVER, versions=versions, help=text)
+def _row(name: str, args: Args, apply: Any, text: str, versions: Versions = Versions.BOTH) -> Directive[LogServerConfig]:
+    return Directive(name=name, args=args, where=Context.RSRC_CONF, apply=apply, record=ConfigScope.SERVER, versions=versions, help=text)
 
 
 _CLAUSE = 'a file name, a custom log format string or format name, and an optional "env=" '
@@ -204,7 +204,7 @@ _CLAUSE = 'a file name, a custom log format string or format name, and an option
 MODULE = Module(
     name="log_config_module",
     source="mod_log_config.c",
-    server_settings=LogServer,
+    server_config=LogServerConfig,
     directives=(
         _row("CustomLog", Args.TAKE23, set_custom, _CLAUSE + 'or "expr=" clause (see docs)', Versions.V24),
         _row("CustomLog", Args.TAKE23, set_custom, _CLAUSE + "clause (see docs)", Versions.V22),
@@ -218,7 +218,7 @@ MODULE = Module(
     providers=(
         Provider("log", "writers", server_writers),
         Provider("log", "access_sinks", access_sinks),
-        Provider("log", "buffered", lambda server: server.conf(LogServer).buffered),
+        Provider("log", "buffered", lambda server: server.conf(LogServerConfig).buffered),
     ),
-    check_config=(check_folders,),
+    check_config=(check_directories,),
 )

@@ -34,7 +34,7 @@ class ItemKind:
     original: bool = False
     dynamic: bool = False
     versions: Versions = Versions.BOTH
-    steady: bool = False
+    is_stable: bool = False
     sized: bool = False
 
 
@@ -46,7 +46,7 @@ def _escaped(value: str | None) -> str | None:
 def remote_host(r: Any, argument: str) -> str | None:
     """%h: the name when one was looked up, else the address."""
     connection = r.connection
-    if argument != "c" or not r.plan.dialect.added_words:
+    if argument != "c" or not r.plan.dialect.keywords_24:
         name = connection.notes.get("remote-host")
         if name:
             return str(name)
@@ -56,7 +56,7 @@ def remote_host(r: Any, argument: str) -> str | None:
 def remote_address(r: Any, argument: str) -> str | None:
     """%a: the user's address; %{c}a: that of the connection."""
     connection = r.connection
-    address: str = connection.client_ip if argument == "c" or not connection.user_ip else connection.user_ip
+    address: str = connection.client_ip if argument == "c" or not connection.useragent_ip else connection.useragent_ip
     return address
 
 
@@ -77,7 +77,7 @@ def request_time(r: Any, argument: str) -> str | None:
     """%t, %{format}t: sec, msec, usec, msec_frac, usec_frac or a strftime format, of the beginning (``begin:``) or the end (``end:``)."""
     if not argument:
         return log_time(r.time)
-    if not r.plan.dialect.added_words:
+    if not r.plan.dialect.keywords_24:
         return time.strftime(argument, time.localtime(int(r.time)))
     moment = _clock(r) if argument.startswith("end:") else r.time
     wanted = argument[argument.index(":") + 1:] if argument.startswith(("begin:", "end:")) else argument
@@ -118,7 +118,7 @@ _UNITS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
 
 def duration(r: Any, argument: str) -> str | None:
     """%T: seconds; %{ms}T, %{us}T.  An unknown unit is written as it stands."""
-    unit = _UNITS.get(argument) if r.plan.dialect.added_words else 1_000_000
+    unit = _UNITS.get(argument) if r.plan.dialect.keywords_24 else 1_000_000
     return argument if unit is None else str(_micros(r) // unit)
 
 
@@ -235,13 +235,13 @@ def trailer_in(r: Any, argument: str) -> str | None:
 _Q = ItemKind
 _24 = Versions.V24
 KINDS: Final[dict[str, ItemKind]] = {
-    "h": _Q(remote_host, dynamic=True, steady=True), "a": _Q(remote_address, dynamic=True, steady=True), "A": _Q(lambda r, _a: r.connection.local_ip),
+    "h": _Q(remote_host, dynamic=True, is_stable=True), "a": _Q(remote_address, dynamic=True, is_stable=True), "A": _Q(lambda r, _a: r.connection.local_ip),
     "l": _Q(nothing), "u": _Q(remote_user), "t": _Q(request_time, dynamic=True), "T": _Q(duration, original=True, dynamic=True),
     "D": _Q(duration_micros, original=True, dynamic=True), "r": _Q(request_line, original=True), "f": _Q(lambda r, _a: _escaped(r.filename)),
     "U": _Q(lambda r, _a: _escaped(r.uri), original=True), "q": _Q(query), "m": _Q(lambda r, _a: _escaped(r.method)),
-    "H": _Q(lambda r, _a: _escaped(r.protocol)), "s": _Q(status, original=True), "b": _Q(common_bytes, dynamic=True, steady=True),
-    "B": _Q(lambda r, _a: str(r.bytes_sent), dynamic=True, steady=True), "i": _Q(field_in, dynamic=True, steady=True), "o": _Q(field_out),
-    "C": _Q(cookie, dynamic=True, steady=True),
+    "H": _Q(lambda r, _a: _escaped(r.protocol)), "s": _Q(status, original=True), "b": _Q(common_bytes, dynamic=True, is_stable=True),
+    "B": _Q(lambda r, _a: str(r.bytes_sent), dynamic=True, is_stable=True), "i": _Q(field_in, dynamic=True, is_stable=True), "o": _Q(field_out),
+    "C": _Q(cookie, dynamic=True, is_stable=True),
     "n": _Q(lambda r, a: _escaped(r.notes.get(a))), "e": _Q(variable),
     "v": _Q(lambda r, _a: _escaped(r.server.name)), "V": _Q(lambda r, _a: _escaped(server_name(r))), "p": _Q(port, dynamic=True), "P": _Q(process),
     "X": _Q(connection_state, dynamic=True), "k": _Q(lambda r, _a: str(r.connection.served), dynamic=True),

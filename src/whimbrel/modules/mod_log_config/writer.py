@@ -11,7 +11,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.dates import log_time
 from whimbrel.http.url import LOG_CHARS, escape_logitem
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.modules.mod_log_config.items import (
     ItemFn,
     ItemKind,
@@ -29,19 +29,19 @@ from whimbrel.modules.mod_log_config.items import (
     variable,
 )
 from whimbrel.numbers import upper
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.request.expressions import holds
+from whimbrel.request.expressions import evaluate
 from whimbrel.request.log import REQUEST_LINE
 
 if TYPE_CHECKING:
-    from whimbrel.expr.compile import Condition as Expression
-    from whimbrel.request.raw_head import Outline
+    from whimbrel.expr.compile import CompiledCondition as Expression
+    from whimbrel.request.raw_head import LogTemplate
 
 RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-_FIELD = pattern(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
-_HEAD = pattern(r"[!<>]|\d+|\{[^}]*\}")
+_FIELD = compile(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
+_HEAD = compile(r"[!<>]|\d+|\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LogItem:
     argument: str = ""
     original: bool = False
     dynamic: bool = False
-    steady: bool = False
+    is_stable: bool = False
     sized: bool = False
     statuses: frozenset[int] = frozenset()
     negated: bool = False
@@ -133,8 +133,8 @@ def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
             original = mark == "<"
         else:
             statuses.add(int(mark))
-    steady = kind.steady or (kind.fn is request_time and not argument)
-    return LogItem(kind.fn, argument, original, kind.dynamic, steady, kind.sized, frozenset(statuses), negated), found.end()
+    is_stable = kind.is_stable or (kind.fn is request_time and not argument)
+    return LogItem(kind.fn, argument, original, kind.dynamic, is_stable, kind.sized, frozenset(statuses), negated), found.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class ExprCondition:
     def holds(self, original: Any) -> bool:
         """Whether the line is written: not where the condition can't be evaluated."""
         try:
-            return holds(original, self.test, "log_config", varies=False)
+            return evaluate(original, self.test, "log_config", varies=False)
         except EvalError as problem:
             original.log("warn", f"Error evaluating log condition: {problem.reason}", code="AH00644", module="log_config")
             original.outside()
@@ -179,7 +179,7 @@ def last_request(r: Any) -> Any:
     return r
 
 
-class SecondText:
+class PerSecond:
     """%t of requests in time order: the text is made once a second."""
 
     __slots__ = ("_second", "_text")
@@ -243,33 +243,33 @@ def _field(low: str) -> Slot:
     return slot
 
 
-class Frozen(NamedTuple):
+class CachedLine(NamedTuple):
     """The line of a kept answer: *fill* makes it for one use (a view of a request); *steady*: all that it fills in is; *sized*: some of it is.
 
     *outline* (see request/raw_head.py) has holes for what is told of a request; None where that is more than its line and fields.
     """
 
     fill: Fill
-    steady: bool
-    sized: bool
-    outline: Outline | None
+    is_stable: bool
+    shows_size: bool
+    outline: LogTemplate | None
 
 
-class LogWriter:
+class AccessLogger:
     """One access log of a server: where its lines go, and how they are made."""
 
     __slots__ = ("_second", "_slots", "_template", "condition", "items", "sink")
 
     def __init__(self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None) -> None:
         self.sink, self.items, self.condition = sink, items, condition
-        self._second = SecondText()
+        self._second = PerSecond()
         self._template, slots = "", []
         for item in items:
             if isinstance(item, str) or (item.fn is nothing and not item.statuses):
                 self._template += (item if isinstance(item, str) else "-").replace("%", "%%")
             else:
                 self._template += "%s"
-                slots.append(self._whole(item))
+                slots.append(self._whole_item(item))
         self._template += "\n"
         self._slots = tuple(slots)
 
@@ -281,11 +281,11 @@ class LogWriter:
         return frozenset(found + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
 
     @property
-    def tells_fields(self) -> bool:
+    def logs_response_fields(self) -> bool:
         """Whether the line tells fields of the answer."""
         return any(isinstance(item, LogItem) and item.fn is field_out for item in self.items)
 
-    def applies(self, r: Any) -> bool:
+    def matches(self, r: Any) -> bool:
         """Whether this request is logged here."""
         return self.condition is None or self.condition.holds(first_request(r))
 
@@ -303,26 +303,26 @@ class LogWriter:
             return self._second(final)
         return item.text(original, final)
 
-    def frozen(self, r: Any, *, any_query: bool = False) -> Frozen:
+    def freeze(self, r: Any, *, any_query: bool = False) -> CachedLine:
         """Evaluate what is the same for every use of a kept answer.  *any_query*: the uses may have request lines of their own."""
         original, final = first_request(r), last_request(r)
-        template, steady, sized, slots = "", True, False, list[Slot]()
+        template, is_stable, sized, slots = "", True, False, list[Slot]()
         cuts: list[tuple[bytes, int, int]] | None = []
         for item in self.items:
             own = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
             if isinstance(item, LogItem) and (own or item.dynamic or _is_own(item, final)) and not _left_out(item, final):
                 if cuts is not None and (own or item.fn in (field_in, cookie)):
-                    hole = b"" if item.fn is request_line else raw(item.argument.lower()) if item.fn is field_in else None
+                    hole = b"" if item.fn is request_line else to_bytes(item.argument.lower()) if item.fn is field_in else None
                     cuts = None if hole is None or b")" in hole else [*cuts, (hole, len(template), len(slots))]
                 template += "%s"
                 slots.append(_request if own and item.fn is request_line else self._slot(item))
-                steady, sized = steady and (own or item.steady), sized or item.sized
+                is_stable, sized = is_stable and (own or item.is_stable), sized or item.sized
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
         template += "\n"
-        return Frozen(_filler(template, tuple(slots)), steady, sized, None if cuts is None else _outline(template, slots, cuts))
+        return CachedLine(_filler(template, tuple(slots)), is_stable, sized, None if cuts is None else _outline(template, slots, cuts))
 
-    def _whole(self, item: LogItem) -> Slot:
+    def _whole_item(self, item: LogItem) -> Slot:
         """What an item says of a request that is both the original and the final one."""
         if item.statuses:
             return lambda r: item.text(r, r)
@@ -350,16 +350,16 @@ def _is_own(item: LogItem, final: Any) -> bool:
     """Whether the item tells what no other request has."""
     if item.fn is not variable:
         return False
-    from whimbrel.request.variables import OWN, Variables  # the answering side: a check of a configuration does without
+    from whimbrel.request.variables import UNIQUE_ID_NAME, LazyEnv  # the answering side: a check of a configuration does without
 
-    return upper(item.argument) == OWN and isinstance(final.env, Variables)
+    return upper(item.argument) == UNIQUE_ID_NAME and isinstance(final.env, LazyEnv)
 
 
 def _left_out(item: LogItem, final: Any) -> bool:
     return bool(item.statuses) and (final.status in item.statuses) is item.negated
 
 
-def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]]) -> Outline:
+def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]]) -> LogTemplate:
     """The line cut at its holes: each with where it stands in *template*, and in *slots*."""
     fills, at, first = [], 0, 0
     for _hole, place, index in [*cuts, (b"", len(template), len(slots))]:

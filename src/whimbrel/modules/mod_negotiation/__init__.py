@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from whimbrel.config.core import OPT_MULTI, CoreFolder
+from whimbrel.config.core import OPT_MULTI, CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Record, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
 from whimbrel.errors import ConfigError
-from whimbrel.http.conditional import Condition, meets_conditions
+from whimbrel.http.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.url import escape_segment, escape_uri
 from whimbrel.modules.cgi_environment import path_info_start
 from whimbrel.modules.core.etag import MICROSECONDS, make_etag
@@ -21,10 +21,10 @@ from whimbrel.modules.mod_negotiation.answer import set_fields, variant_list
 from whimbrel.modules.mod_negotiation.choose import FALLBACK, PREFER, Negotiation, Variant
 from whimbrel.modules.mod_negotiation.typemap import MapError, MapReader
 from whimbrel.modules.setters import add_text, own, set_flag
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import is_file
 from whimbrel.request.turns import Slices
@@ -35,7 +35,7 @@ MAP_TYPE, MAP_HANDLER = "application/x-type-map", "type-map"
 
 
 @dataclass(slots=True)
-class NegotiationFolder:
+class NegotiationDirConfig:
     """LanguagePriority, and the bits of ForceLanguagePriority (NONE, PREFER, FALLBACK)."""
 
     priority: list[str] = setting(make=list)
@@ -43,13 +43,13 @@ class NegotiationFolder:
 
 
 @dataclass(slots=True)
-class NegotiationServer:
+class NegotiationServerConfig:
     """CacheNegotiatedDocs."""
 
     cache: bool = setting(False)
 
 
-def set_force(_cmd: Command, conf: NegotiationFolder, words: list[str]) -> None:
+def set_force(_cmd: Command, conf: NegotiationDirConfig, words: list[str]) -> None:
     """None alone, or Prefer and Fallback."""
     known, word = own(conf, "force", int), words[0].lower()
     if word == "none":
@@ -66,50 +66,50 @@ def set_force(_cmd: Command, conf: NegotiationFolder, words: list[str]) -> None:
 
 # Finding variants -----------------------------------------------------------------------------------------------------------------------------------
 def _start(r: Any) -> Negotiation:
-    conf = r.conf(NegotiationFolder)
-    folder = (r.filename or "/").rpartition("/")[0] + "/"
+    conf = r.conf(NegotiationDirConfig)
+    directory = (r.filename or "/").rpartition("/")[0] + "/"
 
     def size_of(variant: Variant) -> int:
         if variant.size < 0:
-            info = variant.sub.info if variant.sub is not None else r.files.stat(folder + variant.name)
+            info = variant.sub.finfo if variant.sub is not None else r.deps.stat(directory + variant.name)
             variant.size = -1 if info is None else info.st_size
         return variant.size
 
     return Negotiation(r.headers_in, conf.priority, conf.force, size_of)
 
 
-def _fits(asked: str, notes: dict[str, str]) -> bool:
+def _fits(requested: str, notes: dict[str, str]) -> bool:
     """Whether each part of the file's name that says nothing is a part of the name asked for, in the same order."""
     others = notes.get("ap-mime-exceptions-list")
     if others is None:
         return False
     left = others.split("\0")
-    for part in asked.split("."):
+    for part in requested.split("."):
         if left and part == left[0]:
             left.pop(0)
     return not left
 
 
-async def _read_folder(r: Any, n: Negotiation) -> Answer:
+async def _read_directory(r: Any, n: Negotiation) -> HookStatus:
     """The files whose names go on where the request's name ends; OK, or the status to fail with."""
-    folder, _, asked = r.filename.rpartition("/")
-    listed = r.files.exact(folder or "/")
+    directory, _, requested = r.filename.rpartition("/")
+    listed = r.deps.stat_directory(directory or "/")
     slices = Slices(r.engine.turns)
     try:
-        names = await _names(folder or "/", raw(asked + "."), slices)
+        names = await _names(directory or "/", to_bytes(requested + "."), slices)
     except OSError:
-        r.log("error", f"cannot read directory for multi: {folder}/", code="AH00686", module="negotiation")
+        r.log("error", f"cannot read directory for multi: {directory}/", code="AH00686", module="negotiation")
         return 403
     for name in names:
         await slices.pause()
         sub = await r.engine.lookup_entry(r, name)
-        if not is_file(sub.info):
+        if not is_file(sub.finfo):
             continue
         if r.path_info:
             sub.path_info, sub.uri = r.path_info, sub.uri + r.path_info
         if sub.handler is not None and sub.content_type is None:
             sub.content_type = CGI_TYPE
-        if not _fits(asked, sub.notes) or sub.status != 200 or sub.content_type is None:
+        if not _fits(requested, sub.notes) or sub.status != 200 or sub.content_type is None:
             continue
         if sub.content_type == MAP_TYPE or sub.handler == MAP_HANDLER:
             n.variants = []
@@ -126,25 +126,25 @@ async def _read_folder(r: Any, n: Negotiation) -> Answer:
     return OK
 
 
-async def _names(folder: str, beginning: bytes, slices: Slices) -> list[str]:
+async def _names(directory: str, beginning: bytes, slices: Slices) -> list[str]:
     """The names in *folder* that have this beginning and are no directories, in order; raises OSError."""
     names, count = [], 0
-    with os.scandir(raw(folder)) as entries:
+    with os.scandir(to_bytes(directory)) as entries:
         for one in entries:
             count += 1
             if not count & 63:
                 await slices.pause()
             if one.name.startswith(beginning) and not one.is_dir(follow_symlinks=False):
-                names.append(text(one.name))
+                names.append(to_text(one.name))
     return sorted(names)
 
 
-def _read_map(r: Any, source: Any, n: Negotiation) -> Answer:
+def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
     """The variants that the map *source* names."""
     path = source.filename
     source.files.stat(path)
     try:
-        with open(raw(path), "rb") as file:
+        with open(to_bytes(path), "rb") as file:
             reader = MapReader(file.read(), path)
     except IsADirectoryError:  # which httpd can open, but nothing is read from it
         reader = MapReader(b"", path)
@@ -171,7 +171,7 @@ def _validate_list(r: Any, source: Any, info: os.stat_result | None) -> None:
 
 
 # Deciding -------------------------------------------------------------------------------------------------------------------------------------------
-async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[Answer, Variant | None]:
+async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[HookStatus, Variant | None]:
     """(OK, the best variant), or a status and None."""
     if r.method_number == _GET:
         n.transparent = not r.path_info and not any("/" in v.name or v.body is not None for v in n.variants)
@@ -194,12 +194,12 @@ async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[Answer,
     return (OK, best) if status == OK else (status, None)
 
 
-async def _choice(r: Any, n: Negotiation, best: Variant) -> Answer:
+async def _choice(r: Any, n: Negotiation, best: Variant) -> HookStatus:
     """Say that the server chose; a variant that is negotiated itself is an error."""
     if best.sub is None:
         sub = await r.engine.lookup_file(r, best.name)
         if sub.status != 200 and "TCN" not in sub.err_headers_out:
-            status: Answer = sub.status
+            status: HookStatus = sub.status
             return status
         best.sub = sub
     if "TCN" in best.sub.err_headers_out or best.sub.handler == MAP_HANDLER:
@@ -215,16 +215,16 @@ async def _choice(r: Any, n: Negotiation, best: Variant) -> Answer:
 
 
 # Hooks --------------------------------------------------------------------------------------------------------------------------------------------
-def make_multiviews(scope: Scope) -> Made | None:
+def make_multiviews(scope: Scope) -> CompiledHook | None:
     """For a name without a file: let the best of the files that begin with it answer."""
-    if not scope.folder(CoreFolder).options.value & OPT_MULTI:
+    if not scope.dir_config(CoreDirConfig).options.value & OPT_MULTI:
         return None
 
-    async def multiviews(r: Any) -> Answer:
-        if r.info is not None or r.proxy or not (r.filename or "").startswith("/"):
+    async def multiviews(r: Any) -> HookStatus:
+        if r.finfo is not None or r.proxy or not (r.filename or "").startswith("/"):
             return DECLINED
         n = _start(r)
-        status = await _read_folder(r, n)
+        status = await _read_directory(r, n)
         if status != OK:
             return status
         if not n.variants:
@@ -234,7 +234,7 @@ def make_multiviews(scope: Scope) -> Made | None:
             return status
         sub = best.sub or await r.engine.lookup_file(r, best.name)
         if sub.status != 200:
-            failed: Answer = sub.status
+            failed: HookStatus = sub.status
             return failed
         if sub.args is None:
             sub.args = r.args
@@ -242,12 +242,12 @@ def make_multiviews(scope: Scope) -> Made | None:
         r.mtime = None
         return OK
 
-    return Made(multiviews, Reads.HEAD | Reads.FILES, waits=True)
+    return CompiledHook(multiviews, Reads.HEAD | Reads.FILES, is_async=True)
 
 
-def make_map_handler(_scope: Scope) -> Made:
+def make_map_handler(_scope: Scope) -> CompiledHook:
     """Answers for type maps, by an internal redirect to the best variant."""
-    async def handler(r: Any) -> Answer:
+    async def handler(r: Any) -> HookStatus:
         if r.handler not in (MAP_TYPE, MAP_HANDLER):
             return DECLINED
         n = _start(r)
@@ -260,14 +260,14 @@ def make_map_handler(_scope: Scope) -> Made:
         if best.body is not None:
             return await _send_body(r, best)
         uri = r.uri[:path_info_start(r.uri, r.path_info)] if r.path_info else r.uri
-        folder = escape_uri(uri.rpartition("/")[0] + "/")
-        answer: Answer = await r.engine.internal_redirect(folder + best.name + (r.path_info or ""), r)
+        directory = escape_uri(uri.rpartition("/")[0] + "/")
+        answer: HookStatus = await r.engine.internal_redirect(directory + best.name + (r.path_info or ""), r)
         return answer
 
-    return Made(handler, Reads.HEAD | Reads.FILES, waits=True, handlers=frozenset((MAP_TYPE, MAP_HANDLER)))
+    return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset((MAP_TYPE, MAP_HANDLER)))
 
 
-async def _send_body(r: Any, best: Variant) -> Answer:
+async def _send_body(r: Any, best: Variant) -> HookStatus:
     """A variant whose text stands in the map."""
     r.allowed |= 1 << _GET | 1 << _OPTIONS | 1 << _POST
     await r.body_in.discard()
@@ -282,16 +282,16 @@ async def _send_body(r: Any, best: Variant) -> Answer:
     r.content_languages = list(best.languages)
     r.content_encodings = [best.encoding] if best.encoding else []
     seconds = int(r.time) if r.mtime is None else r.mtime // MICROSECONDS
-    met = meets_conditions(r.method, r.headers_in, None, seconds, int(r.time), r.status, version22=r.plan.dialect.reasons_22)
-    if met is not Condition.OK:
-        return 304 if met is Condition.NOT_MODIFIED else 412
+    met = meets_conditions(r.method, r.headers_in, None, seconds, int(r.time), r.status, version22=r.plan.dialect.wire_22)
+    if met is not PreconditionResult.OK:
+        return 304 if met is PreconditionResult.NOT_MODIFIED else 412
     r.write(body)
     return OK
 
 
-def make_fixup(_scope: Scope) -> Made:
+def make_fixup(_scope: Scope) -> CompiledHook:
     """Give an encoding the name under which the client knows it: gzip for x-gzip and the other way round."""
-    def fixup(r: Any) -> Answer:
+    def fixup(r: Any) -> HookStatus:
         if len(r.content_encodings) != 1:
             return DECLINED
         name = r.content_encodings[0].removeprefix("x-")
@@ -301,20 +301,20 @@ def make_fixup(_scope: Scope) -> Made:
                 break
         return DECLINED
 
-    return Made(fixup, needs_file=True)
+    return CompiledHook(fixup, needs_file=True)
 
 
 MODULE = Module(
     name="negotiation_module",
     source="mod_negotiation.c",
-    folder_settings=NegotiationFolder,
-    server_settings=NegotiationServer,
+    dir_config=NegotiationDirConfig,
+    server_config=NegotiationServerConfig,
     directives=(
-        Directive(name="CacheNegotiatedDocs", args=Args.FLAG, where=Where.RSRC_CONF, apply=set_flag("cache"), record=Record.SERVER,
+        Directive(name="CacheNegotiatedDocs", args=Args.FLAG, where=Context.RSRC_CONF, apply=set_flag("cache"), record=ConfigScope.SERVER,
                   help="Either 'on' or 'off' (default)"),
-        Directive(name="LanguagePriority", args=Args.ITERATE, where=Where.OR_FILEINFO, apply=add_text("priority"),
+        Directive(name="LanguagePriority", args=Args.ITERATE, where=Context.OR_FILEINFO, apply=add_text("priority"),
                   help="space-delimited list of MIME language abbreviations"),
-        Directive(name="ForceLanguagePriority", args=Args.ITERATE, where=Where.OR_FILEINFO, apply=set_force,
+        Directive(name="ForceLanguagePriority", args=Args.ITERATE, where=Context.OR_FILEINFO, apply=set_force,
                   help="Force LanguagePriority elections, either None, or Fallback and/or Prefer"),
     ),
     hooks=(

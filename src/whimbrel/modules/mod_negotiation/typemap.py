@@ -10,7 +10,7 @@ import re
 from whimbrel.modules.mod_negotiation.accept import entry, get_token
 from whimbrel.modules.mod_negotiation.choose import Variant
 from whimbrel.numbers import BLANKS, decimal, is_blank, is_digits, lower, strip
-from whimbrel.octets import text
+from whimbrel.octets import to_text
 
 _COMMENT = re.compile(r"\([^)]*\)?")
 
@@ -51,12 +51,12 @@ class MapReader:
             self.at += 1
         if self.at >= len(self.lines):
             return None
-        line = text(self.lines[self.at])
+        line = to_text(self.lines[self.at])
         self.at += 1
         if not strip(line) or lower(line[:5]) == "body:":
             return line
         while self.at < len(self.lines):
-            following = text(self.lines[self.at])
+            following = to_text(self.lines[self.at])
             if following.startswith("#"):
                 self.at += 1
             elif is_blank(following[:1]) and strip(following):
@@ -106,7 +106,7 @@ class MapReader:
     def _take_body(self, variant: Variant, tag: str) -> None:
         start = self.at
         while self.at < len(self.lines):
-            line = text(self.lines[self.at])
+            line = to_text(self.lines[self.at])
             self.at += 1
             if line.startswith(tag):
                 variant.body = b"".join(self.lines[start:self.at - 1])

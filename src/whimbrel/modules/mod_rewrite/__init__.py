@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 from whimbrel.config.model import LogSink
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
 from whimbrel.errors import PostConfigError
 from whimbrel.modules.mod_rewrite import setters
 from whimbrel.modules.mod_rewrite.compiled import compile_ahead
@@ -19,22 +19,22 @@ from whimbrel.modules.mod_rewrite.hooks import make_fixup, make_handler, make_tr
 from whimbrel.modules.mod_rewrite.log import log_sink
 from whimbrel.modules.mod_rewrite.maps import ProgramMap, needs_engine
 from whimbrel.modules.mod_rewrite.program import Program
-from whimbrel.modules.mod_rewrite.settings import RewriteFolder, RewriteServer
-from whimbrel.octets import text
+from whimbrel.modules.mod_rewrite.settings import RewriteDirConfig, RewriteServerConfig
+from whimbrel.octets import to_text
 from whimbrel.registry.module import Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 
 
 def rewrite_logs(configuration: Any) -> list[LogSink]:
     """2.2: the files and programs of RewriteLog."""
-    written = [server.conf(RewriteServer).log for server in configuration.servers() if RewriteServer in server.records]
+    written = [server.config(RewriteServerConfig).log for server in configuration.servers() if RewriteServerConfig in server.records]
     return [log_sink(one) for one in written if one]
 
 
 def start_programs(configuration: Any) -> list[Program]:
     """Start the programs of all servers whose own engine is on, for the process that forks the workers.  Raises PostConfigError."""
     started: list[Program] = []
-    records = [server.conf(RewriteServer) for server in configuration.servers() if RewriteServer in server.records]
+    records = [server.config(RewriteServerConfig) for server in configuration.servers() if RewriteServerConfig in server.records]
     maps = [found for record in records if record.engine for found in record.maps.values() if isinstance(found, ProgramMap)]
     for program in dict.fromkeys(found.program for found in maps):
         try:
@@ -42,10 +42,10 @@ def start_programs(configuration: Any) -> list[Program]:
         except OSError as problem:
             for one in started:
                 one.release(at_once=True)
-            why, shown = f"({problem.errno}){os.strerror(problem.errno or 0)}", text(program.command[0])
-            coded = "AH00654: " if configuration.dialect.ah_codes else ""
+            why, shown = f"({problem.errno}){os.strerror(problem.errno or 0)}", to_text(program.command[0])
+            coded = "AH00654: " if configuration.dialect.messages_24 else ""
             line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"
-            raise PostConfigError("rewrite", ("error", line), again=True) from None
+            raise PostConfigError("rewrite", ("error", line), repeat_in_log=True) from None
         started.append(program)
     return started
 
@@ -54,37 +54,37 @@ def warn_of_programs(finished: Any) -> None:
     """2.2: programs want a RewriteLock."""
     if not finished.dialect.rewrite_22:
         return
-    records = [server.conf(RewriteServer) for server in finished.servers() if RewriteServer in server.records]
-    if any(record.engine and any(map(needs_engine, record.maps.values())) for record in records) and not finished.main.conf(RewriteServer).lock:
+    records = [server.config(RewriteServerConfig) for server in finished.servers() if RewriteServerConfig in server.records]
+    if any(record.engine and any(map(needs_engine, record.maps.values())) for record in records) and not finished.main.config(RewriteServerConfig).lock:
         finished.warn("mod_rewrite: Running external rewrite maps without defining a RewriteLock is DANGEROUS!")
 
 
-def _row(name: str, args: Args, where: Where, apply: Any, help: str, record: Record, versions: Versions = Versions.BOTH) -> Directive[Any]:
+def _row(name: str, args: Args, where: Context, apply: Any, help: str, record: ConfigScope, versions: Versions = Versions.BOTH) -> Directive[Any]:
     return Directive(name=name, args=args, where=where, apply=apply, help=help, record=record, versions=versions)
 
 
-_ANY = Where.OR_FILEINFO
-_SERVER = Where.RSRC_CONF
+_ANY = Context.OR_FILEINFO
+_SERVER = Context.RSRC_CONF
 
 MODULE = Module(
     name="rewrite_module",
     source="mod_rewrite.c",
-    folder_settings=RewriteFolder,
-    server_settings=RewriteServer,
+    dir_config=RewriteDirConfig,
+    server_config=RewriteServerConfig,
     directives=(
         _row("RewriteEngine", Args.FLAG, _ANY, setters.set_engine, "On or Off to enable or disable (default) the whole rewriting engine",
-             Record.FOLDER),
-        _row("RewriteOptions", Args.ITERATE, _ANY, setters.set_options, "List of option strings to set", Record.FOLDER),
-        _row("RewriteBase", Args.TAKE1, _ANY, setters.set_base, "the base URL of the per-directory context", Record.FOLDER),
-        _row("RewriteCond", Args.RAW_ARGS, _ANY, setters.add_condition, "an input string and a to be applied regexp-pattern", Record.FOLDER),
-        _row("RewriteRule", Args.RAW_ARGS, _ANY, setters.add_rule, "an URL-applied regexp-pattern and a substitution URL", Record.FOLDER),
-        _row("RewriteMap", Args.TAKE23, _SERVER, setters.add_map, "a mapname and a filename and options", Record.SERVER, Versions.V24),
-        _row("RewriteMap", Args.TAKE2, _SERVER, setters.add_map, "a mapname and a filename", Record.SERVER, Versions.V22),
-        _row("RewriteLock", Args.TAKE1, _SERVER, setters.set_lock, "the filename of a lockfile used for inter-process synchronization", Record.NONE,
+             ConfigScope.DIRECTORY),
+        _row("RewriteOptions", Args.ITERATE, _ANY, setters.set_options, "List of option strings to set", ConfigScope.DIRECTORY),
+        _row("RewriteBase", Args.TAKE1, _ANY, setters.set_base, "the base URL of the per-directory context", ConfigScope.DIRECTORY),
+        _row("RewriteCond", Args.RAW_ARGS, _ANY, setters.add_condition, "an input string and a to be applied regexp-pattern", ConfigScope.DIRECTORY),
+        _row("RewriteRule", Args.RAW_ARGS, _ANY, setters.add_rule, "an URL-applied regexp-pattern and a substitution URL", ConfigScope.DIRECTORY),
+        _row("RewriteMap", Args.TAKE23, _SERVER, setters.add_map, "a mapname and a filename and options", ConfigScope.SERVER, Versions.V24),
+        _row("RewriteMap", Args.TAKE2, _SERVER, setters.add_map, "a mapname and a filename", ConfigScope.SERVER, Versions.V22),
+        _row("RewriteLock", Args.TAKE1, _SERVER, setters.set_lock, "the filename of a lockfile used for inter-process synchronization", ConfigScope.NONE,
              Versions.V22),
-        _row("RewriteLog", Args.TAKE1, _SERVER, setters.set_log, "the filename of the rewriting logfile", Record.SERVER, Versions.V22),
+        _row("RewriteLog", Args.TAKE1, _SERVER, setters.set_log, "the filename of the rewriting logfile", ConfigScope.SERVER, Versions.V22),
         _row("RewriteLogLevel", Args.TAKE1, _SERVER, setters.set_log_level,
-             "the level of the rewriting logfile verbosity (0=none, 1=std, .., 9=max)", Record.SERVER, Versions.V22),
+             "the level of the rewriting logfile verbosity (0=none, 1=std, .., 9=max)", ConfigScope.SERVER, Versions.V22),
     ),
     hooks=(
         Hook(TRANSLATE_NAME, make_translate, Order.FIRST),

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from whimbrel.config.model import Server, different
+from whimbrel.config.model import Server, unique_by
 from whimbrel.modules.mod_rewrite.conditions import Condition
 from whimbrel.modules.mod_rewrite.context import LogFn
 from whimbrel.modules.mod_rewrite.log import log_function, log_level
 from whimbrel.modules.mod_rewrite.maps import RewriteMap, needs_engine
 from whimbrel.modules.mod_rewrite.prefilter import Prefilter, literal_inside, literal_prefix
-from whimbrel.modules.mod_rewrite.settings import Flag, RewriteFolder, RewriteServer, Rule, Rules
+from whimbrel.modules.mod_rewrite.settings import Flag, RewriteDirConfig, RewriteServerConfig, Rule, Rules
 from whimbrel.modules.mod_rewrite.template import Compiler, Template, escaping
 from whimbrel.registry.module import Reads, Scope
-from whimbrel.registry.settings import filled
+from whimbrel.registry.settings import with_defaults
 
 R = TypeVar("R")
-MOST_KEPT: Final = 512
+MAX_COMPILED: Final = 512
 MANY: Final = 100         # rules from which on a server's list is compiled before the first request
 MOST_AHEAD: Final = 2000  # rules that are compiled then: ten milliseconds for a thousand
 PATTERNS_LOGGED: Final = 3  # the level from which on every pattern that is tried has a line
 
 
-class Ready:
+class CompiledRule:
     """One rule ready to run; *output* is None for one that substitutes nothing."""
 
     __slots__ = ("conds", "cookies", "env", "flags", "forced_handler", "forced_type", "negated", "output", "reads", "rule", "search", "waits")
@@ -51,11 +51,11 @@ class Ready:
 class RuleList:
     """A list of rules for one folder ("" for a server's), with what it depends on."""
 
-    __slots__ = ("after_chain", "every", "folder", "log", "prefilter", "reads", "rules", "version22", "waits")
+    __slots__ = ("after_chain", "every", "directory", "log", "prefilter", "reads", "rules", "version22", "waits")
 
-    def __init__(self, rules: Rules, folder: str, compiler: Compiler, log: LogFn | None, every: bool) -> None:
-        self.folder, self.log, self.version22 = folder, log, compiler.version22
-        self.rules = [Ready(rule, compiler) for rule in rules]
+    def __init__(self, rules: Rules, directory: str, compiler: Compiler, log: LogFn | None, every: bool) -> None:
+        self.directory, self.log, self.version22 = directory, log, compiler.version22
+        self.rules = [CompiledRule(rule, compiler) for rule in rules]
         self.every = range(len(rules)) if every else None
         self.waits = any(rule.waits for rule in self.rules)
         self.reads = Reads.HEAD
@@ -84,17 +84,17 @@ def _after_chains(rules: Rules) -> list[int]:
     return out
 
 
-def rule_list(scope: Scope, rules: Rules, folder: str) -> RuleList:
+def rule_list(scope: Scope, rules: Rules, directory: str) -> RuleList:
     """The compiled form of *rules* under *scope*; the same rules under the same logging are compiled once."""
-    server = scope.server(RewriteServer)
+    server = scope.server_config(RewriteServerConfig)
     level = log_level(scope)
-    key = (rules, folder, level)
+    key = (rules, directory, level)
     found: RuleList | None = server.compiled.get(key)
     if found is None:
-        if len(server.compiled) >= MOST_KEPT:
+        if len(server.compiled) >= MAX_COMPILED:
             server.compiled.clear()
         compiler = Compiler(usable_maps(server, scope), version22=scope.dialect.rewrite_22)
-        found = server.compiled[key] = RuleList(rules, folder, compiler, log_function(scope), level >= PATTERNS_LOGGED)
+        found = server.compiled[key] = RuleList(rules, directory, compiler, log_function(scope), level >= PATTERNS_LOGGED)
     return found
 
 
@@ -105,27 +105,27 @@ class _ServerScope:
         self.dialect, self.loaded, self.provider = configuration.dialect, configuration.loaded, configuration.provider
         self._server = server
 
-    def server(self, kind: type[R]) -> R:
-        return self._server.conf(kind)
+    def server_config(self, kind: type[R]) -> R:
+        return self._server.config(kind)
 
-    def folder(self, kind: type[R]) -> R:
+    def dir_config(self, kind: type[R]) -> R:
         own = self._server.defaults.records.get(kind)
-        return filled(kind() if own is None else own)
+        return with_defaults(kind() if own is None else own)
 
 
 def compile_ahead(configuration: Any) -> None:
     """Compile the long lists of servers in the process that all others come from: they share the memory, and the first request need not wait."""
     left = MOST_AHEAD
-    for server in different(configuration.servers(), RewriteServer):
-        rules = server.conf(RewriteServer).rules
+    for server in unique_by(configuration.servers(), RewriteServerConfig):
+        rules = server.config(RewriteServerConfig).rules
         if MANY <= len(rules) <= left:
             scope = _ServerScope(configuration, server)
-            if scope.folder(RewriteFolder).engine or scope.server(RewriteServer).engine:
+            if scope.dir_config(RewriteDirConfig).engine or scope.server_config(RewriteServerConfig).engine:
                 rule_list(scope, rules, "")
                 left -= len(rules)
 
 
-def usable_maps(server: RewriteServer, scope: Scope) -> dict[str, RewriteMap]:
+def usable_maps(server: RewriteServerConfig, scope: Scope) -> dict[str, RewriteMap]:
     """The maps of a server; programs answer only where its own engine is on."""
     if server.engine:
         return server.maps

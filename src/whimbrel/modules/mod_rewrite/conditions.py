@@ -10,35 +10,35 @@ from collections.abc import Callable
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Any, Final
 
-from whimbrel.lazily import pattern
-from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
+from whimbrel.lazily import compile
+from whimbrel.modules.mod_rewrite.context import Context, may_lookahead
 from whimbrel.modules.mod_rewrite.expressions import holds, reads
 from whimbrel.modules.mod_rewrite.settings import Cond, Test
 from whimbrel.modules.mod_rewrite.template import Compiler, Template
-from whimbrel.modules.mod_rewrite.trace import Asked
+from whimbrel.modules.mod_rewrite.trace import ConditionTrace
 from whimbrel.numbers import atoi, lower
-from whimbrel.regex import Found
+from whimbrel.regex import Match
 from whimbrel.registry.module import Reads
 
-Ask = Callable[[Context, str], bool]
+Evaluate = Callable[[Context, str], bool]
 
 
 class Condition:
     """One condition; where *waits* is set only `holds_later` may be used."""
 
-    __slots__ = ("_ask", "_cond", "_field", "_sets", "_subject", "_values", "or_next", "reads", "waits")
+    __slots__ = ("_evaluate", "_cond", "_field", "_sets", "_subject", "_values", "or_next", "reads", "waits")
 
     def __init__(self, cond: Cond, compiler: Compiler) -> None:
         self._cond, self.or_next = cond, cond.or_next
         self._subject: Template = compiler.template("" if cond.test is Test.EXPRESSION else cond.subject)
-        self._ask = _asker(cond)
+        self._evaluate = _asker(cond)
         by_request = cond.test in (Test.URL, Test.ACCESSIBLE)
         self.waits = by_request or self._subject.waits
         self.reads = self._subject.reads | _READS.get(cond.test, Reads.NOTHING) | reads(cond)
         self._values: _Values | None = None
         self._field = _field_of(cond.subject)
         if (self._field or cond.subject == "%{REMOTE_ADDR}") and (cond.test is Test.REGEX or cond.test in _STRINGS):
-            self._values, self.reads = _Values(self._ask), Reads.HEAD
+            self._values, self.reads = _Values(self._evaluate), Reads.HEAD
             self._sets = (self._values,)
 
     def holds(self, c: Context) -> bool:
@@ -51,27 +51,27 @@ class Condition:
         """`holds` of a condition on the client's address or on a field, which is all that then matters of it, unless it is told or quoted."""
         r = c.r
         if not self._field:
-            found, text = r.among(values), r.connection.user_ip or r.connection.client_ip
+            found, text = r.client_in(values), r.connection.useragent_ip or r.connection.client_ip
         else:
-            value = r.headers_in.tested(self._field, self._sets)
+            value = r.headers_in.get_classified(self._field, self._sets)
             text = value or ""
             found = text in values
             if value is not None:
-                c.asked.append(self._field)
+                c.condition_traces.append(self._field)
         if c.log is not None or c.step is not None:
-            self._tell(r)
+            self._trace(r)
         if found:
-            self._ask(c, text)
+            self._evaluate(c, text)
             if c.cond is not None:
-                c.cond = _Quoted(c.cond, lambda: self._tell(r))
+                c.cond = _Quoted(c.cond, lambda: self._trace(r))
         return self._done(c, text, found)
 
-    def _tell(self, r: Any) -> None:
+    def _trace(self, r: Any) -> None:
         """What the condition looks at is told: all of it matters."""
         if self._field:
             r.headers_in.get(self._field)
         else:
-            r.files.client = True
+            r.deps.on_client = True
 
     async def holds_later(self, c: Context) -> bool:
         """`holds` where something has to be waited for."""
@@ -83,23 +83,23 @@ class Condition:
         return self._judge(c, text)
 
     def _judge(self, c: Context, text: str) -> bool:
-        return self._done(c, text, self._ask(c, text))
+        return self._done(c, text, self._evaluate(c, text))
 
     def _done(self, c: Context, text: str, found: bool) -> bool:
         cond = self._cond
         if cond.no_vary:
-            c.asked.clear()
+            c.condition_traces.clear()
         result = found is not cond.negated
         if c.step is not None:
-            c.step.conditions.append(Asked(text, cond.written, result))
+            c.step.conditions.append(ConditionTrace(text, cond.written, result))
         if c.log is not None:
             case = " [NC]" if cond.ignore_case else ""
             text = "(null)" if cond.test is Test.EXPRESSION else text
-            c.say(4, f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => {'matched' if result else 'not-matched'}")
+            c.log_step(4, f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => {'matched' if result else 'not-matched'}")
         return result
 
 
-_FIELD: Final = pattern(r"%\{(?:HTTP:([^{}:]+)|HTTP_(USER_AGENT|REFERER|COOKIE|FORWARDED|PROXY_CONNECTION|ACCEPT))\}")
+_FIELD: Final = compile(r"%\{(?:HTTP:([^{}:]+)|HTTP_(USER_AGENT|REFERER|COOKIE|FORWARDED|PROXY_CONNECTION|ACCEPT))\}")
 
 
 def _field_of(subject: str) -> str:
@@ -112,25 +112,25 @@ def _field_of(subject: str) -> str:
 class _Values:
     """The values about which a condition says yes, before it is negated."""
 
-    __slots__ = ("_ask",)
+    __slots__ = ("_evaluate",)
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+    def __init__(self, evaluate: Evaluate) -> None:
+        self._evaluate = evaluate
 
     def __contains__(self, value: object) -> bool:
-        return isinstance(value, str) and self._ask(Context(None), value)
+        return isinstance(value, str) and self._evaluate(Context(None), value)
 
 
 class _Quoted:
     """A match that says when it is quoted."""
 
-    __slots__ = ("_found", "_tell")
+    __slots__ = ("_found", "_on_quote")
 
-    def __init__(self, found: Found, tell: Callable[[], None]) -> None:
-        self._found, self._tell = found, tell
+    def __init__(self, found: Match, on_quote: Callable[[], None]) -> None:
+        self._found, self._on_quote = found, on_quote
 
-    def _quoted(self) -> Found:
-        self._tell()
+    def _quoted(self) -> Match:
+        self._on_quote()
         return self._found
 
     def group(self, number: int = 0, /) -> Any:
@@ -151,12 +151,12 @@ class _Quoted:
 
 
 _READS: Final = {
-    Test.FILE: Reads.FILES, Test.FOLDER: Reads.FILES, Test.SIZE: Reads.FILES, Test.LINK: Reads.FILES, Test.EXECUTABLE: Reads.FILES,
+    Test.FILE: Reads.FILES, Test.DIRECTORY: Reads.FILES, Test.SIZE: Reads.FILES, Test.LINK: Reads.FILES, Test.EXECUTABLE: Reads.FILES,
     Test.URL: Reads.FILES, Test.ACCESSIBLE: Reads.FILES,
 }
 
 _MODES: Final[dict[Test, Callable[[Any], bool]]] = {
-    Test.FILE: lambda info: S_ISREG(info.st_mode), Test.FOLDER: lambda info: S_ISDIR(info.st_mode),
+    Test.FILE: lambda info: S_ISREG(info.st_mode), Test.DIRECTORY: lambda info: S_ISDIR(info.st_mode),
     Test.SIZE: lambda info: S_ISREG(info.st_mode) and info.st_size > 0, Test.EXECUTABLE: lambda info: bool(info.st_mode & 0o111),
 }
 _STRINGS: Final[dict[Test, Callable[[int], bool]]] = {
@@ -168,15 +168,15 @@ _INTEGERS: Final[dict[Test, Callable[[int, int], bool]]] = {
 }
 
 
-def _asker(cond: Cond) -> Ask:
+def _asker(cond: Cond) -> Evaluate:
     test = cond.test
     if test is Test.EXPRESSION:
         return lambda c, _text: holds(cond, c)
     if test in _MODES:
         mode = _MODES[test]
-        return lambda c, text: (info := c.r.files.stat(text)) is not None and mode(info)
+        return lambda c, text: (info := c.r.deps.stat(text)) is not None and mode(info)
     if test is Test.LINK:
-        return lambda c, text: (info := c.r.files.lstat(text)) is not None and S_ISLNK(info.st_mode)
+        return lambda c, text: (info := c.r.deps.lstat(text)) is not None and S_ISLNK(info.st_mode)
     if test in _STRINGS:
         return _by_order(_STRINGS[test], cond)
     if test in _INTEGERS:
@@ -185,11 +185,11 @@ def _asker(cond: Cond) -> Ask:
     return _by_regex(cond)
 
 
-def _by_regex(cond: Cond) -> Ask:
+def _by_regex(cond: Cond) -> Evaluate:
     search: Any = cond.regex.search if cond.regex is not None else lambda _text: None
     negated = cond.negated
 
-    def ask(c: Context, text: str) -> bool:
+    def evaluate(c: Context, text: str) -> bool:
         found = search(text)
         if found is None:
             return False
@@ -197,10 +197,10 @@ def _by_regex(cond: Cond) -> Ask:
             c.cond = found
         return True
 
-    return ask
+    return evaluate
 
 
-def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Ask:
+def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Evaluate:
     operand = cond.operand
     if cond.ignore_case:
         low = lower(operand)
@@ -217,16 +217,16 @@ def by_length(one: str, other: str) -> int:
 
 
 async def _by_url(c: Context, path: str) -> bool:
-    if not path or not may_look_ahead(c.r):
+    if not path or not may_lookahead(c.r):
         return False
     sub = await c.r.engine.lookup_uri(c.r, path)
-    c.say(5, f"RewriteCond URI (-U check: path={path} -> status={sub.status}", in_folder=False)
+    c.log_step(5, f"RewriteCond URI (-U check: path={path} -> status={sub.status}", in_directory=False)
     return bool(sub.status < 400)
 
 
 async def _by_file(c: Context, path: str) -> bool:
-    if not path or not may_look_ahead(c.r):
+    if not path or not may_lookahead(c.r):
         return False
     sub = await c.r.engine.lookup_file(c.r, path)
-    c.say(5, f"RewriteCond file (-F check: path={path} -> file={sub.filename} status={sub.status}", in_folder=False)
-    return sub.status < 300 and c.r.files.stat(sub.filename or "") is not None
+    c.log_step(5, f"RewriteCond file (-F check: path={path} -> file={sub.filename} status={sub.status}", in_directory=False)
+    return sub.status < 300 and c.r.deps.stat(sub.filename or "") is not None

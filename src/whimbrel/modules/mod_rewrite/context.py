@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.modules.mod_rewrite.trace import Step
 
 if TYPE_CHECKING:
-    from whimbrel.regex import Found
+    from whimbrel.regex import Match
 
 LogFn = Callable[[Any, int, str, str], None]
 """Writes one line of the rewriting log: request, level, folder (``""`` outside of one), text."""
@@ -21,30 +21,30 @@ class Context:
     listens to a line of any level; *step* what is told of the rule in hand, where somebody wants it told.
     """
 
-    __slots__ = ("asked", "cond", "folder", "log", "r", "rule", "step", "subject", "vary")
+    __slots__ = ("condition_traces", "cond", "directory", "log", "r", "rule", "step", "subject", "vary")
 
-    def __init__(self, r: Any, folder: str = "", log: LogFn | None = None) -> None:
-        self.r, self.folder, self.log = r, folder, log
+    def __init__(self, r: Any, directory: str = "", log: LogFn | None = None) -> None:
+        self.r, self.directory, self.log = r, directory, log
         self.subject = ""
-        self.rule: Found | None = None
-        self.cond: Found | None = None
+        self.rule: Match | None = None
+        self.cond: Match | None = None
         self.vary: list[str] = []
-        self.asked: list[str] = []
+        self.condition_traces: list[str] = []
         self.step: Step | None = None
 
-    def say(self, level: int, text: str, *, in_folder: bool = True) -> None:
+    def log_step(self, level: int, text: str, *, in_directory: bool = True) -> None:
         """Write a line, if anybody listens."""
         if self.log is not None:
-            self.log(self.r, level, self.folder if in_folder else "", text)
+            self.log(self.r, level, self.directory if in_directory else "", text)
 
 
-def group(found: Found | None, number: int) -> str:
+def group(found: Match | None, number: int) -> str:
     """A group of a match; "" where there is no match, no such group, or the group took no part."""
     if found is None or (number and number > len(found.groups())):
         return ""
     return found.group(number) or ""
 
 
-def may_look_ahead(r: Any) -> bool:
+def may_lookahead(r: Any) -> bool:
     """Whether a sub-request may be made for what *r* asks: not by a sub-request for the same URL, which would never end."""
     return r.main is None or r.main.uri != r.uri

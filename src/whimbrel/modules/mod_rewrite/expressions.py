@@ -29,12 +29,12 @@ def holds(cond: Cond, c: Context) -> bool:
     try:
         result = bool(cond.expression.test(evaluation))
     except EvalError as problem:
-        c.say(1, f"RewriteCond: expr='{cond.written}' evaluation failed: {problem.reason}")
+        c.log_step(1, f"RewriteCond: expr='{cond.written}' evaluation failed: {problem.reason}")
         return False
     if evaluation.vary and not cond.no_vary:
         c.r.headers_out.merge("Vary", ", ".join(evaluation.vary))
     if result and not cond.negated:
-        c.cond = evaluation.found
+        c.cond = evaluation.match
     return result
 
 

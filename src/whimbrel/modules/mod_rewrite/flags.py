@@ -60,7 +60,7 @@ def _keep(draft: Draft, value: str) -> None:
 
 
 def _next(draft: Draft, value: str) -> None:
-    draft.flags |= Flag.NEW_ROUND
+    draft.flags |= Flag.NEXT
     if value:
         draft.rounds = atoi(value)
 

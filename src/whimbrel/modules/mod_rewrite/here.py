@@ -17,8 +17,8 @@ def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
     """*uri* with scheme, host and port of this server, unless it has its own."""
     if r.method == "CONNECT" or absolute(uri, version22=version22)[0]:
         return uri
-    whole: str = r.engine.construct_url(r, uri if uri.startswith("/") else "/" + uri)
-    return whole
+    url: str = r.engine.construct_url(r, uri if uri.startswith("/") else "/" + uri)
+    return url
 
 
 def reduced(r: Any, url: str) -> str | None:
@@ -31,14 +31,14 @@ def reduced(r: Any, url: str) -> str | None:
         return None
     host, written, path = found[2], found[3], found[4]
     port = identity.DEFAULT_PORTS.get(scheme, 80) if written is None else _number(written)
-    return (path or "/") if _is_here(r.server, host, port) else None
+    return (path or "/") if _is_own_address(r.server, host, port) else None
 
 
 def _number(text: str) -> int:
     return strtol(text)[0] & 0xFFFF
 
 
-def _is_here(server: Any, host: str, port: int) -> bool:
+def _is_own_address(server: Any, host: str, port: int) -> bool:
     low = host.lower()
     for address in server.addresses:
         if address.port in (0, port) and (address.written or address.host).lower() == low:

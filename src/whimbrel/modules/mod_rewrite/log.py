@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from whimbrel.catalogue.log_sources import source_of
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink
 from whimbrel.http.dates import log_time
 from whimbrel.http.url import escape_logitem
 from whimbrel.modules.mod_rewrite.context import LogFn
-from whimbrel.modules.mod_rewrite.settings import RewriteServer
+from whimbrel.modules.mod_rewrite.settings import RewriteServerConfig
 from whimbrel.numbers import BLANKS
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.registry.module import Scope
 from whimbrel.request import identity
 from whimbrel.request.log import DEFAULT_LEVEL, LEVELS
@@ -27,9 +27,9 @@ _DEBUG: Final = LEVELS["debug"]
 def log_level(scope: Scope) -> int:
     """The highest level of lines that are written under *scope*, 0 for none."""
     if scope.dialect.rewrite_22:
-        server = scope.server(RewriteServer)
+        server = scope.server_config(RewriteServerConfig)
         return server.log_level if server.log else 0
-    levels = scope.folder(CoreFolder).log_level or scope.server(CoreServer).log_level
+    levels = scope.dir_config(CoreDirConfig).log_level or scope.server_config(CoreServerConfig).log_level
     return max(0, levels.get("rewrite", levels.get("", DEFAULT_LEVEL)) - _DEBUG)
 
 
@@ -39,12 +39,12 @@ def log_function(scope: Scope) -> LogFn | None:
     if not limit:
         return None
     if scope.dialect.rewrite_22:
-        return _to_file(log_sink(scope.server(RewriteServer).log or ""), limit)
+        return _to_file(log_sink(scope.server_config(RewriteServerConfig).log or ""), limit)
 
-    def to_error_log(r: Any, level: int, folder: str, text: str) -> None:
+    def to_error_log(r: Any, level: int, directory: str, text: str) -> None:
         if level <= limit:
-            source = source_of("rewrite", "", f"perdir {text}" if folder else text)
-            r.log(f"trace{level}", f"{_head(r)} {_who(r)} {_folder(folder)}{text}", module="rewrite", source=source)
+            source = source_of("rewrite", "", f"perdir {text}" if directory else text)
+            r.log(f"trace{level}", f"{_head(r)} {_who(r)} {_directory_prefix(directory)}{text}", module="rewrite", source=source)
 
     return to_error_log
 
@@ -55,17 +55,17 @@ def log_sink(written: str) -> LogSink:
 
 
 def _to_file(sink: LogSink, limit: int) -> LogFn:
-    def to_file(r: Any, level: int, folder: str, text: str) -> None:
+    def to_file(r: Any, level: int, directory: str, text: str) -> None:
         if level <= limit:
             runtime = r.engine.runtime
-            line = f"{_head(r)} {log_time(runtime.now())} {_who(r)} ({level}) {_folder(folder)}{text}"
-            runtime.write_log(sink, raw(escape_logitem(line).replace('\\"', '"') + "\n"))
+            line = f"{_head(r)} {log_time(runtime.now())} {_who(r)} ({level}) {_directory_prefix(directory)}{text}"
+            runtime.write_log(sink, to_bytes(escape_logitem(line).replace('\\"', '"') + "\n"))
 
     return to_file
 
 
 def _head(r: Any) -> str:
-    return f"{r.connection.user_ip or r.connection.client_ip} - {r.user or '-'}"
+    return f"{r.connection.useragent_ip or r.connection.client_ip} - {r.user or '-'}"
 
 
 def _who(r: Any) -> str:
@@ -73,9 +73,9 @@ def _who(r: Any) -> str:
     while one.prev is not None:
         redirects, one = redirects + 1, one.prev
     kind = "subreq" if r.main is not None else "initial"
-    again = f"/redir#{redirects}" if redirects else ""
-    return f"[{identity.server_name(r)}/sid#{id(r.server):x}][rid#{id(r):x}/{kind}{again}]"
+    redirect_suffix = f"/redir#{redirects}" if redirects else ""
+    return f"[{identity.server_name(r)}/sid#{id(r.server):x}][rid#{id(r):x}/{kind}{redirect_suffix}]"
 
 
-def _folder(folder: str) -> str:
-    return f"[perdir {folder}] " if folder else ""
+def _directory_prefix(directory: str) -> str:
+    return f"[perdir {directory}] " if directory else ""

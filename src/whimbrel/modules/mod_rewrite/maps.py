@@ -11,14 +11,14 @@ import string
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.url import escape_uri, unescape_loose
 from whimbrel.modules.dbm_files import DbmFile, DbmUnreadable
 from whimbrel.modules.mod_rewrite.context import Context
 from whimbrel.modules.mod_rewrite.program import Program
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.registry.module import Reads
-from whimbrel.request.files import is_settled_file, mark
+from whimbrel.request.files import is_settled_file, stat_signature
 
 LONGEST_LINE: Final = 1023
 MAX_SEEN: Final = 10_000
@@ -34,13 +34,13 @@ class RewriteMap:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def look_up(self, _c: Context, _key: str) -> str | None:
+    def lookup(self, _c: Context, _key: str) -> str | None:
         """The value of *key*; maps that wait have none here."""
         return None
 
-    async def look_up_later(self, c: Context, key: str) -> str | None:
+    async def lookup_async(self, c: Context, key: str) -> str | None:
         """The value of *key*, for maps that wait."""
-        return self.look_up(c, key)
+        return self.lookup(c, key)
 
 
 # Built-in functions -----------------------------------------------------------------------------------------------------------------------------
@@ -68,9 +68,9 @@ class Function(RewriteMap):
         super().__init__(name)
         self._call, self._in_place = FUNCTIONS[function]
 
-    def look_up(self, c: Context, key: str) -> str | None:
+    def lookup(self, c: Context, key: str) -> str | None:
         value = self._call(key)
-        c.say(5, f"map lookup OK: map={self.name} key={value if self._in_place else key} -> val={value}", in_folder=False)
+        c.log_step(5, f"map lookup OK: map={self.name} key={value if self._in_place else key} -> val={value}", in_directory=False)
         return value
 
 
@@ -88,38 +88,38 @@ class FileMap(RewriteMap):
         self._pairs: Mapping[str, str] = {}
         self._seen: set[str] = set()
 
-    def look_up(self, c: Context, key: str) -> str | None:
-        info = c.r.files.stat(self.path)
+    def lookup(self, c: Context, key: str) -> str | None:
+        info = c.r.deps.stat(self.path)
         if info is None:
             c.r.log("error", f"mod_rewrite: can't access text RewriteMap file {self.path}", code="AH00656", module="rewrite")
             return None
-        found = mark(info)
+        found = stat_signature(info)
         if found != self._mark:
             self._mark = found if is_settled_file(info) else None
             self._pairs = self._read()
             self._seen.clear()
         value = self._pairs.get(key)
         if c.log is not None:
-            self._tell(c, key, value)
+            self._log(c, key, value)
         return value or None
 
     def _read(self) -> Mapping[str, str]:
         try:
-            with open(raw(self.path), "rb") as file:
-                return parse_text(text(file.read()))
+            with open(to_bytes(self.path), "rb") as file:
+                return parse_text(to_text(file.read()))
         except OSError:
             return {}
 
-    def _tell(self, c: Context, key: str, value: str | None) -> None:
+    def _log(self, c: Context, key: str, value: str | None) -> None:
         """The log knows of a cache that holds every key asked for since the file changed."""
         where = f"map={self.name}[{self.kind if self.kind != 'rnd' else 'txt'}] key={key}"
         if key in self._seen:
-            c.say(5, f"cache lookup OK: {where} -> val={value or ''}", in_folder=False)
+            c.log_step(5, f"cache lookup OK: {where} -> val={value or ''}", in_directory=False)
             return
         if len(self._seen) < MAX_SEEN:
             self._seen.add(key)
-        c.say(6, "cache lookup FAILED, forcing new map lookup", in_folder=False)
-        c.say(5, f"map lookup OK: {where} -> val={value}" if value else f"map lookup FAILED: {where}", in_folder=False)
+        c.log_step(6, "cache lookup FAILED, forcing new map lookup", in_directory=False)
+        c.log_step(5, f"map lookup OK: {where} -> val={value}" if value else f"map lookup FAILED: {where}", in_directory=False)
 
 
 _LINE = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")
@@ -146,13 +146,13 @@ class RandomMap(FileMap):
 
     def __init__(self, name: str, path: str) -> None:
         super().__init__(name, "rnd", path)
-        self.reads = Reads.FILES | Reads.OUTSIDE
+        self.reads = Reads.FILES | Reads.UNCACHEABLE
 
-    def look_up(self, c: Context, key: str) -> str | None:
-        value = super().look_up(c, key)
+    def lookup(self, c: Context, key: str) -> str | None:
+        value = super().lookup(c, key)
         if value is None or "|" not in value:
             return value
-        c.say(5, f"randomly choosing the subvalue `{value}'", in_folder=False)
+        c.log_step(5, f"randomly choosing the subvalue `{value}'", in_directory=False)
         return random.choice(value.split("|")) or None
 
 
@@ -165,9 +165,9 @@ class DbmMap(FileMap):
         super().__init__(name, "dbm", path)
         self._file = DbmFile(path, kind)
 
-    def look_up(self, c: Context, key: str) -> str | None:
+    def lookup(self, c: Context, key: str) -> str | None:
         watched = self.path + suffix_of(self._file.kind)
-        if c.r.files.stat(watched) is None:
+        if c.r.deps.stat(watched) is None:
             c.r.log("error", f"mod_rewrite: can't access DBM RewriteMap file {watched}", code="AH00657", module="rewrite")
             return None
         try:
@@ -176,7 +176,7 @@ class DbmMap(FileMap):
             c.r.log("error", f"mod_rewrite: can't open DBM RewriteMap {self.path}", code="AH00655", module="rewrite")
             return None
         if c.log is not None:
-            self._tell(c, key, value)
+            self._log(c, key, value)
         return value or None
 
 
@@ -190,22 +190,22 @@ class ProgramMap(RewriteMap):
     """prg: a program that answers each line with one.  It runs once for all workers, as the user who starts the server."""
 
     __slots__ = ("program",)
-    reads = Reads.OUTSIDE
+    reads = Reads.UNCACHEABLE
     waits = True
 
-    def __init__(self, name: str, command: str, arguments: list[str], folder: str) -> None:
+    def __init__(self, name: str, command: str, arguments: list[str], directory: str) -> None:
         super().__init__(name)
-        self.program = Program([command, *arguments], folder)
+        self.program = Program([command, *arguments], directory)
 
-    async def look_up_later(self, c: Context, key: str) -> str | None:
+    async def lookup_async(self, c: Context, key: str) -> str | None:
         value = None
         if "\n" not in key:
-            seconds = c.r.server_conf(CoreServer).timeout
-            value = await c.r.engine.runtime.in_thread(lambda: self.program.ask(key, seconds))
+            seconds = c.r.server_conf(CoreServerConfig).timeout
+            value = await c.r.engine.runtime.in_thread(lambda: self.program.lookup(key, seconds))
         if value is not None and value.lower() == "null":
             value = None
         tail = f"key={key}" if value is None else f"key={key} -> val={value}"
-        c.say(5, f"map lookup {'FAILED' if value is None else 'OK'}: map={self.name} {tail}", in_folder=False)
+        c.log_step(5, f"map lookup {'FAILED' if value is None else 'OK'}: map={self.name} {tail}", in_directory=False)
         return value
 
 
@@ -222,7 +222,7 @@ class SqlMap(RewriteMap):
     """
 
     __slots__ = ("_known", "lasting", "statement")
-    reads = Reads.OUTSIDE
+    reads = Reads.UNCACHEABLE
     waits = True
 
     def __init__(self, name: str, statement: str, *, lasting: bool) -> None:
@@ -230,26 +230,26 @@ class SqlMap(RewriteMap):
         self.statement, self.lasting = statement, lasting
         self._known: dict[str, str | None] = {}
 
-    async def look_up_later(self, c: Context, key: str) -> str | None:
+    async def lookup_async(self, c: Context, key: str) -> str | None:
         if not self.lasting:
-            return await self._asked(c, key)
+            return await self._query(c, key)
         if key in self._known:
             value = self._known[key]
-            c.say(5, f"cache lookup OK: map={self.name}[SQL] key={key}, val={value or ''}", in_folder=False)
+            c.log_step(5, f"cache lookup OK: map={self.name}[SQL] key={key}, val={value or ''}", in_directory=False)
             return value
-        c.say(6, "cache lookup FAILED, forcing new map lookup", in_folder=False)
-        value = await self._asked(c, key)
+        c.log_step(6, "cache lookup FAILED, forcing new map lookup", in_directory=False)
+        value = await self._query(c, key)
         if len(self._known) >= MAX_SEEN:
             self._known.clear()
         self._known[key] = value
         return value
 
-    async def _asked(self, c: Context, key: str) -> str | None:
+    async def _query(self, c: Context, key: str) -> str | None:
         from whimbrel.modules.dbd_drivers import DatabaseError  # costs time that other maps have no use for
 
-        ask, values = c.r.plan.provider("dbd", "ask"), list[str | None]()
+        query, values = c.r.plan.provider("dbd", "ask"), list[str | None]()
         try:
-            result = await ask(c.r, self.statement, key)
+            result = await query(c.r, self.statement, key)
             values = [row[0] for row in result.rows if row]
         except DatabaseError as problem:
             if not problem.connected or _unprepared(str(problem)):
@@ -257,11 +257,11 @@ class SqlMap(RewriteMap):
             else:
                 c.r.log("error", f"rewritemap: error {problem} querying for {key}", code="AH00657", module="rewrite")
         if len(values) > 1:
-            c.say(3, f"Multiple values found for {key}", in_folder=False)
+            c.log_step(3, f"Multiple values found for {key}", in_directory=False)
         there = [value for value in values if value is not None]
         value = random.choice(there) if there else None
         tail = f"FAILED: map {self.name} key={key}" if value is None else f"OK: map {self.name} key={key}, val={value}"
-        c.say(5, f"SQL map lookup {tail}", in_folder=False)
+        c.log_step(5, f"SQL map lookup {tail}", in_directory=False)
         return value
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Final
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 
 LONGEST_ANSWER: Final = 65536
 
@@ -24,18 +24,18 @@ class Program:
     process ended, is read and dropped by the next one.
     """
 
-    def __init__(self, command: list[str], folder: str) -> None:
-        self.command, self.folder = [raw(word) for word in command], folder
+    def __init__(self, command: list[str], directory: str) -> None:
+        self.command, self.directory = [to_bytes(word) for word in command], directory
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the program.  Raises OSError."""
-        self._gate = os.memfd_create("rewrite-map")
+        self._lock = os.memfd_create("rewrite-map")
         self._owing = mmap.mmap(-1, 1)
-        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=raw(self.folder))
+        self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=to_bytes(self.directory))
 
-    def ask(self, line: str, seconds: float) -> str | None:
+    def lookup(self, line: str, seconds: float) -> str | None:
         """The answer to *line*; "" from a program that is gone, None where none could be started or no answer came within *seconds*."""
         with self._lock:
             if self._process is None:
@@ -43,11 +43,11 @@ class Program:
                     self.start()
                 except OSError:
                     return None
-            fcntl.lockf(self._gate, fcntl.LOCK_EX)
+            fcntl.lockf(self._lock, fcntl.LOCK_EX)
             try:
                 return self._exchange(line, time.monotonic() + seconds)
             finally:
-                fcntl.lockf(self._gate, fcntl.LOCK_UN)
+                fcntl.lockf(self._lock, fcntl.LOCK_UN)
 
     def _exchange(self, line: str, until: float) -> str | None:
         assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
@@ -56,7 +56,7 @@ class Program:
             return None
         self._owing[0] = 1
         try:
-            self._process.stdin.write(raw(line) + b"\n")
+            self._process.stdin.write(to_bytes(line) + b"\n")
         except OSError:
             return ""
         answer = _read_line(answers, until)
@@ -71,7 +71,7 @@ class Program:
             return
         process.stdin.close()
         process.stdout.close()
-        os.close(self._gate)
+        os.close(self._lock)
         if at_once:
             process.terminate()
         process.returncode = 0  # the server reaps it
@@ -92,4 +92,4 @@ def _read_line(handle: int, until: float) -> str | None:
         got += part
         if b"\n" in part:
             break
-    return text(bytes(got).partition(b"\n")[0])
+    return to_text(bytes(got).partition(b"\n")[0])

@@ -12,28 +12,28 @@ def split_query(c: Context, flags: int, *, version22: bool) -> None:
     """Take the query string out of the new URL (splitout_queryargs)."""
     r = c.r
     if flags & Flag.NO_QUERY:
-        c.say(2, "discarding query string, no parse from substitution", in_folder=False)
+        c.log_step(2, "discarding query string, no parse from substitution", in_directory=False)
         r.args = None
         return
-    whole: str = r.filename
-    scheme, has_queries = absolute(whole, version22=version22)
+    filename: str = r.filename
+    scheme, has_queries = absolute(filename, version22=version22)
     if scheme and not has_queries:
         r.args = None
         return
     if flags & Flag.DISCARD_QUERY:
-        c.say(2, "discarding query string", in_folder=False)
+        c.log_step(2, "discarding query string", in_directory=False)
         r.args = None
-    mark = whole.rfind("?", scheme) if flags & Flag.LAST_QUERY else whole.find("?", scheme)
+    mark = filename.rfind("?", scheme) if flags & Flag.LAST_QUERY else filename.find("?", scheme)
     if mark < 0:
         return
-    r.filename, query = whole[:mark], whole[mark + 1:]
+    r.filename, query = filename[:mark], filename[mark + 1:]
     if not flags & Flag.APPEND_QUERY:
         r.args = query
     elif query or version22:
         r.args = f"{query}&{r.args or ''}"
     if r.args is not None:
         r.args = r.args.removesuffix("&") or None
-    c.say(3, f"split uri={whole} -> uri={r.filename}, args={'<none>' if r.args is None else r.args}", in_folder=False)
+    c.log_step(3, f"split uri={filename} -> uri={r.filename}, args={'<none>' if r.args is None else r.args}", in_directory=False)
 
 
 def unsafe_question_mark(flags: int, output: Template, values: list[str]) -> bool:

@@ -14,11 +14,11 @@ from whimbrel.errors import ConfigError
 from whimbrel.modules.mod_rewrite import expressions
 from whimbrel.modules.mod_rewrite.flags import Draft, read_flags
 from whimbrel.modules.mod_rewrite.maps import FUNCTIONS, DbmMap, FileMap, Function, ProgramMap, RandomMap, RewriteMap, SqlMap, suffix_of
-from whimbrel.modules.mod_rewrite.settings import Cond, Flag, Options, RewriteFolder, RewriteServer, Rule, Test, given
+from whimbrel.modules.mod_rewrite.settings import Cond, Flag, Options, RewriteDirConfig, RewriteServerConfig, Rule, Test, given
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
-from whimbrel.modules.setters import Not, check_context
+from whimbrel.modules.setters import Forbidden, check_context
 from whimbrel.numbers import atoi
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import replace
 from whimbrel.regex import Regex, RegexError, compile_regex
 
@@ -27,24 +27,24 @@ def _old(cmd: Command) -> bool:
     return cmd.dialect.rewrite_22
 
 
-def _server(cmd: Command) -> RewriteServer:
-    server = cmd.server(RewriteServer)
+def _server(cmd: Command) -> RewriteServerConfig:
+    server = cmd.server(RewriteServerConfig)
     server.virtual = cmd.in_virtual_host
     return server
 
 
-def _folder(cmd: Command, folder: RewriteFolder) -> RewriteFolder:
+def _dir_config(cmd: Command, dir_config: RewriteDirConfig) -> RewriteDirConfig:
     """The record of the section, its folder filled in; any rewriting directive gives a virtual host a record of its own."""
     if not cmd.in_htaccess:
         _server(cmd)
-    folder.directory = (cmd.path if cmd.path.endswith("/") else f"{cmd.path}/") if cmd.path else None
-    return folder
+    dir_config.directory = (cmd.path if cmd.path.endswith("/") else f"{cmd.path}/") if cmd.path else None
+    return dir_config
 
 
-def set_engine(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
+def set_engine(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """RewriteEngine: at server level it holds, in 2.4, for all folders too."""
     on = words[0].lower() == "on"
-    own = _folder(cmd, folder)
+    own = _dir_config(cmd, dir_config)
     if not cmd.path:
         _server(cmd).engine = on
     if cmd.path or not _old(cmd):
@@ -59,7 +59,7 @@ _OPTIONS_24: Final = {
 }
 
 
-def set_options(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
+def set_options(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """RewriteOptions, one word a call."""
     word = words[0].lower()
     option = (_OPTIONS if _old(cmd) else _OPTIONS_24).get(word, Options.NONE)
@@ -68,7 +68,7 @@ def set_options(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
             raise ConfigError(f"RewriteOptions: unknown option '{words[0]}'")
         cmd.warn("RewriteOptions: MaxRedirects option has been removed in favor of the global LimitInternalRecursion directive and will be ignored.",
                  code="AH00664")
-    own = _folder(cmd, folder)
+    own = _dir_config(cmd, dir_config)
     if not cmd.path:
         server = _server(cmd)
         server.options = given(server.options, 0) | option
@@ -76,7 +76,7 @@ def set_options(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
         own.options = given(own.options, 0) | option
 
 
-def set_base(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
+def set_base(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """RewriteBase."""
     if not cmd.path:
         raise ConfigError("RewriteBase: only valid in per-directory config files")
@@ -84,7 +84,7 @@ def set_base(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
         raise ConfigError("RewriteBase: empty URL not allowed")
     if not words[0].startswith("/"):
         raise ConfigError("RewriteBase: argument is not a valid URL")
-    _folder(cmd, folder).base = words[0]
+    _dir_config(cmd, dir_config).base = words[0]
 
 
 # Rules ----------------------------------------------------------------------------------------------------------------------------------------------
@@ -105,13 +105,13 @@ def _regex(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Regex:
         raise ConfigError(f"{name}: cannot compile regular expression '{pattern}'") from None
 
 
-def _place(cmd: Command, folder: RewriteFolder) -> Any:
+def _place(cmd: Command, dir_config: RewriteDirConfig) -> Any:
     """The record that rules and conditions go to."""
-    own = _folder(cmd, folder)
+    own = _dir_config(cmd, dir_config)
     return own if cmd.path else _server(cmd)
 
 
-def add_rule(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
+def add_rule(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """RewriteRule: takes along the conditions before it."""
     line, flags = _line("RewriteRule", words[0])
     try:
@@ -123,7 +123,7 @@ def add_rule(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
         draft.flags |= Flag.NEGATED
         pattern = pattern[1:]
     regex = _regex(cmd, "RewriteRule", pattern, bool(draft.flags & Flag.NO_CASE))
-    record = _place(cmd, folder)
+    record = _place(cmd, dir_config)
     output = _output(line.second, draft, _old(cmd))
     rule = Rule(
         pattern=pattern, regex=regex, output=output, flags=draft.flags, status=draft.status, skip=draft.skip, rounds=draft.rounds,
@@ -154,7 +154,7 @@ def _output(text: str, draft: Draft, old: bool) -> str:
     return text
 
 
-def add_condition(cmd: Command, folder: RewriteFolder, words: list[str]) -> None:
+def add_condition(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """RewriteCond."""
     line, flags = _line("RewriteCond", words[0])
     cond = _flagged(Cond(line.first, line.second, Test.REGEX, line.second), flags)
@@ -168,7 +168,7 @@ def add_condition(cmd: Command, folder: RewriteFolder, words: list[str]) -> None
     if cond.test is not Test.EXPRESSION:
         if cond.test is Test.REGEX:
             cond = replace(cond, regex=_regex(cmd, "RewriteCond", cond.operand, cond.ignore_case))
-    record = _place(cmd, folder)
+    record = _place(cmd, dir_config)
     record.pending = (*given(record.pending, ()), cond)
 
 
@@ -201,7 +201,7 @@ def _flagged(cond: Cond, flags: list[tuple[str, str]]) -> Cond:
 
 
 _LETTERS: Final = {
-    "f": Test.FILE, "d": Test.FOLDER, "s": Test.SIZE, "l": Test.LINK, "x": Test.EXECUTABLE, "U": Test.URL, "F": Test.ACCESSIBLE,
+    "f": Test.FILE, "d": Test.DIRECTORY, "s": Test.SIZE, "l": Test.LINK, "x": Test.EXECUTABLE, "U": Test.URL, "F": Test.ACCESSIBLE,
 }
 _LETTERS_24: Final = {**_LETTERS, "h": Test.LINK, "L": Test.LINK}
 _NUMBERS: Final = {"lt": Test.INT_LT, "le": Test.INT_LE, "eq": Test.INT_EQ, "ge": Test.INT_GE, "gt": Test.INT_GT, "ne": Test.INT_EQ}
@@ -241,11 +241,11 @@ def _dashed(cond: Cond, text: str, old: bool) -> Cond:
 _DBM: Final = ("default", "sdbm", "gdbm", "ndbm", "db")
 
 
-def add_map(cmd: Command, _server_record: RewriteServer, words: list[str]) -> None:
+def add_map(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
     """RewriteMap NAME TYPE:SOURCE; what begins with no known type is a text file."""
     server = _server(cmd)
-    made = _map(cmd, words[0], words[1])
-    server.maps = {**given(server.maps, {}), words[0]: made}
+    new_map = _map(cmd, words[0], words[1])
+    server.maps = {**given(server.maps, {}), words[0]: new_map}
 
 
 def _map(cmd: Command, name: str, source: str) -> RewriteMap:
@@ -275,30 +275,30 @@ def _dbm(cmd: Command, name: str, source: str, kind: str, path: str | None) -> R
     flavour = kind[4:] if kind != "dbm" else "default"
     if flavour not in _DBM:
         raise ConfigError(f"RewriteMap: dbm type {flavour} is invalid")
-    whole = cmd.server_path(path)
-    _existing(cmd, name, whole + suffix_of(flavour))
-    return DbmMap(name, flavour, whole)
+    full_path = cmd.server_path(path)
+    _existing(cmd, name, full_path + suffix_of(flavour))
+    return DbmMap(name, flavour, full_path)
 
 
 def _existing(cmd: Command, name: str, path: str) -> str:
-    if not os.path.exists(raw(path)):
+    if not os.path.exists(to_bytes(path)):
         raise ConfigError(f"RewriteMap: file for map {name} not found:{path}")
     return path
 
 
 # 2.2 ------------------------------------------------------------------------------------------------------------------------------------------------
-def set_log(cmd: Command, _server_record: RewriteServer, words: list[str]) -> None:
+def set_log(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
     """RewriteLog: a file, or ``|program``."""
     written = words[0]
     _server(cmd).log = written if written.startswith("|") else cmd.server_path(written)
 
 
-def set_log_level(cmd: Command, _server_record: RewriteServer, words: list[str]) -> None:
+def set_log_level(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
     """RewriteLogLevel."""
     _server(cmd).log_level = atoi(words[0])
 
 
 def set_lock(cmd: Command, _none: None, words: list[str]) -> None:
     """RewriteLock: programs are asked one line at a time without it."""
-    check_context(cmd, Not.GLOBAL_ONLY)
-    cmd.main_server(RewriteServer).lock = cmd.server_path(words[0])
+    check_context(cmd, Forbidden.GLOBAL_ONLY)
+    cmd.main_server(RewriteServerConfig).lock = cmd.server_path(words[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum, IntFlag
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
 from whimbrel.registry.settings import UNSET, setting
 
@@ -43,7 +43,7 @@ class Flag:
     FORCE_REDIRECT: Final = 1
     LAST: Final = 2
     END: Final = 4
-    NEW_ROUND: Final = 8
+    NEXT: Final = 8
     CHAIN: Final = 16
     NOT_ON_SUB: Final = 32
     NO_CASE: Final = 64
@@ -72,7 +72,7 @@ class Test(Enum):
     REGEX = "regular expression"
     EXPRESSION = "expr"
     FILE = "-f"
-    FOLDER = "-d"
+    DIRECTORY = "-d"
     SIZE = "-s"
     LINK = "-l"
     EXECUTABLE = "-x"
@@ -129,7 +129,7 @@ class Rule:
     env: tuple[str, ...] = ()
     cookies: tuple[str, ...] = ()
     conds: tuple[Cond, ...] = ()
-    place: Place | None = None
+    place: SourceLocation | None = None
 
 
 Rules = tuple[Rule, ...]
@@ -155,7 +155,7 @@ def given(value: Any, default: Any) -> Any:
 
 
 @dataclass(slots=True)
-class RewriteFolder:
+class RewriteDirConfig:
     """Per-directory settings; *directory* is the section's argument, which ends in a slash, None at server level."""
 
     engine: bool = setting(False)
@@ -165,20 +165,20 @@ class RewriteFolder:
     rules: Rules = setting(())
     pending: tuple[Cond, ...] = setting(())
 
-    def laid_over(self, base: RewriteFolder) -> RewriteFolder:
+    def merge_onto(self, base: RewriteDirConfig) -> RewriteDirConfig:
         """A layer's rules replace those of the layers around it, unless an option says otherwise."""
-        whole = RewriteFolder()
-        whole.engine = base.engine if self.engine is UNSET else self.engine
-        whole.options = base.options if self.options is UNSET else self.options
-        options, outer = given(whole.options, 0), given(base.options, 0)
-        whole.base = base.base if self.base is UNSET and options & Options.MERGE_BASE else self.base
-        whole.directory = self.directory
-        whole.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
-        return whole
+        merged = RewriteDirConfig()
+        merged.engine = base.engine if self.engine is UNSET else self.engine
+        merged.options = base.options if self.options is UNSET else self.options
+        options, outer = given(merged.options, 0), given(base.options, 0)
+        merged.base = base.base if self.base is UNSET and options & Options.MERGE_BASE else self.base
+        merged.directory = self.directory
+        merged.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
+        return merged
 
 
 @dataclass(slots=True)
-class RewriteServer:
+class RewriteServerConfig:
     """Per-server settings; *virtual* says whose record it is: a virtual host without a rewriting directive has none of its own.
 
     *log*, *log_level*, *lock* are RewriteLog, RewriteLogLevel and RewriteLock of 2.2; *compiled* keeps what hook makers made of the rules.
@@ -195,16 +195,16 @@ class RewriteServer:
     lock: str | None = setting(None)
     compiled: dict[Any, Any] = field(default=UNSET, metadata={"default": None, "make": dict, "merge": None})
 
-    def laid_over(self, base: RewriteServer) -> RewriteServer:
+    def merge_onto(self, base: RewriteServerConfig) -> RewriteServerConfig:
         """Rules and maps of the main server reach a virtual host only by RewriteOptions."""
-        whole = RewriteServer()
-        whole.engine = base.engine if self.engine is UNSET else self.engine
-        whole.options = base.options if self.options is UNSET else self.options
-        whole.virtual = self.virtual
-        options, outer = given(whole.options, 0), given(base.options, 0)
+        merged = RewriteServerConfig()
+        merged.engine = base.engine if self.engine is UNSET else self.engine
+        merged.options = base.options if self.options is UNSET else self.options
+        merged.virtual = self.virtual
+        options, outer = given(merged.options, 0), given(base.options, 0)
         maps = given(self.maps, {})
-        whole.maps = {**given(base.maps, {}), **maps} if _inherits(options, outer) else maps
-        whole.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
-        whole.log = base.log if self.log is UNSET else self.log
-        whole.log_level = base.log_level if self.log_level is UNSET else self.log_level
-        return whole
+        merged.maps = {**given(base.maps, {}), **maps} if _inherits(options, outer) else maps
+        merged.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
+        merged.log = base.log if self.log is UNSET else self.log
+        merged.log_level = base.log_level if self.log_level is UNSET else self.log_level
+        return merged

@@ -105,13 +105,13 @@ class Compiler:
         if text[at] == "%":
             found = variable(inside, version22=self.version22)
             return (found.value, found.waits, found.reads), end + 1
-        colon = _outside(inside, ":")
+        colon = _find_unbraced(inside, ":")
         if colon < 0:
             return _literal("${"), at + 2
         return self._map(inside[:colon], inside[colon + 1:], escape), end + 1
 
     def _map(self, name: str, rest: str, escape: Escape | None) -> tuple[Part, bool, Reads]:
-        bar = _outside(rest, "|")
+        bar = _find_unbraced(rest, "|")
         key = self.template(rest if bar < 0 else rest[:bar], escape)
         default = self.template("" if bar < 0 else rest[bar + 1:], escape)
         found = self.maps.get(name)
@@ -158,7 +158,7 @@ def _closing(text: str, at: int) -> int:
     return -1
 
 
-def _outside(text: str, char: str) -> int:
+def _find_unbraced(text: str, char: str) -> int:
     """The first *char* of *text* that stands in no braces of its own, -1 for none."""
     depth = 0
     for index, one in enumerate(text):
@@ -178,7 +178,7 @@ def _backref(kind: str, number: int, escape: Escape | None) -> Callable[[Context
             return value
         out = escape(value)
         if c.log is not None:
-            c.say(5, f"escaping backreference '{value}' to '{out}'")
+            c.log_step(5, f"escaping backreference '{value}' to '{out}'")
         return out
 
     return plain if escape is None else escaped
@@ -186,8 +186,8 @@ def _backref(kind: str, number: int, escape: Escape | None) -> Callable[[Context
 
 def _looked_up(found: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], str]:
     def value(c: Context) -> str:
-        asked = key.text(c)
-        answer = found.look_up(c, asked) if found is not None else None
+        key_text = key.text(c)
+        answer = found.lookup(c, key_text) if found is not None else None
         return default.text(c) if answer is None else answer
 
     return value
@@ -195,10 +195,10 @@ def _looked_up(found: RewriteMap | None, key: Template, default: Template) -> Ca
 
 def _looked_up_later(found: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], Any]:
     async def value(c: Context) -> str:
-        asked = await key.text_later(c)
+        key_text = await key.text_later(c)
         answer = None
         if found is not None:
-            answer = await found.look_up_later(c, asked) if found.waits else found.look_up(c, asked)
+            answer = await found.lookup_async(c, key_text) if found.waits else found.lookup(c, key_text)
         return await default.text_later(c) if answer is None else answer
 
     return value
@@ -208,12 +208,12 @@ def escaping(rule: Rule) -> Escape | None:
     """What the flags B, BCTLS, BNP, BNE of a rule do to a back reference; None for nothing."""
     if not rule.flags & Flag.ESCAPE_BACKREF:
         return None
-    chosen, kept = rule.escapes, rule.keeps or ""
+    chosen, exempt = rule.escapes, rule.keeps or ""
     controls, plus = bool(rule.flags & Flag.ESCAPE_CONTROLS), not rule.flags & Flag.ESCAPE_NO_PLUS
 
     def one(char: str) -> str:
         special = not "!" <= char != "\x7f" if controls else chosen is None
-        if not (special or (chosen is not None and char in chosen)) or char in kept:
+        if not (special or (chosen is not None and char in chosen)) or char in exempt:
             return char
         if is_alphanumeric(char) or char == "_":
             return char

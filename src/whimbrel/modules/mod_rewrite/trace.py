@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from whimbrel.errors import Place
+from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
 
 
-class Asked(NamedTuple):
+class ConditionTrace(NamedTuple):
     """One condition as it came out: what was compared with what."""
 
     subject: str
@@ -28,14 +28,14 @@ class Step:
     places of later rules whose patterns fit the same text.
     """
 
-    place: Place | None
+    place: SourceLocation | None
     pattern: str
     subject: str
-    folder: str
-    conditions: list[Asked] = field(default_factory=list)
+    directory: str
+    conditions: list[ConditionTrace] = field(default_factory=list)
     applied: bool = False
     result: str = ""
-    also: tuple[Place | None, ...] = ()
+    also: tuple[SourceLocation | None, ...] = ()
 
 
 def steps_of(r: Any) -> list[Step] | None:
@@ -44,9 +44,9 @@ def steps_of(r: Any) -> list[Step] | None:
     return found
 
 
-def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[Place | None]:
+def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[SourceLocation | None]:
     """The places of all rules in lists that a request has come to; *kind* is the per-server record that keeps them compiled."""
     for server in servers:
-        for rules, _folder, _level in server.conf(kind).compiled:
+        for rules, _directory, _level in server.conf(kind).compiled:
             for rule in rules:
                 yield rule.place

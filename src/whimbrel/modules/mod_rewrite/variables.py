@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.config.core import CoreServer
-from whimbrel.modules.mod_rewrite.context import Context, may_look_ahead
-from whimbrel.modules.mod_rewrite.settings import RewriteFolder
+from whimbrel.config.core import CoreServerConfig
+from whimbrel.modules.mod_rewrite.context import Context, may_lookahead
+from whimbrel.modules.mod_rewrite.settings import RewriteDirConfig
 from whimbrel.numbers import upper
-from whimbrel.octets import from_system, text
+from whimbrel.octets import from_system, to_text
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Reads
 from whimbrel.request import identity
@@ -37,9 +37,9 @@ def variable(name: str, *, version22: bool = False) -> Variable:
     """The variable of that name in any case; an unknown one is always empty."""
     kind, colon, argument = name.partition(":")
     if colon and argument:
-        made = _WITH_ARGUMENT.get(upper(kind))
-        if made is not None:
-            return made(argument, version22)
+        maker = _WITH_ARGUMENT.get(upper(kind))
+        if maker is not None:
+            return maker(argument, version22)
     name = upper(name)
     if version22 and name in _ONLY_24:
         return EMPTY
@@ -60,7 +60,7 @@ def _header(name: str, version22: bool) -> Variable:
         if found is None:
             return ""
         if not silent:
-            c.asked.append(name)
+            c.condition_traces.append(name)
         return found
 
     return Variable(value)
@@ -92,13 +92,13 @@ def _ahead_path(c: Context, by_file: bool) -> tuple[str, bool]:
     RewriteBase the URL leads into nowhere, here as in httpd.
     """
     path = c.subject
-    if not c.folder:
+    if not c.directory:
         return path, by_file
     if path.startswith("/"):
         return path, False
     if by_file:
-        return c.folder + path, True
-    return (c.r.conf(RewriteFolder).base or c.folder) + path, False
+        return c.directory + path, True
+    return (c.r.conf(RewriteDirConfig).base or c.directory) + path, False
 
 
 def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
@@ -108,16 +108,16 @@ def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
 
         async def value(c: Context) -> str:
             r = c.r
-            if not may_look_ahead(r):
+            if not may_lookahead(r):
                 return ""
             path, as_file = _ahead_path(c, by_file)
             sub = await (r.engine.lookup_file(r, path) if as_file else r.engine.lookup_uri(r, path))
-            there = Context(sub, c.folder, c.log)
+            there = Context(sub, c.directory, c.log)
             there.subject = c.subject
             found = inner.value(there)
             found = await found if inner.waits else found
-            c.asked += there.asked
-            c.say(5, f"lookahead: path={path} var={shown} -> val={found}")
+            c.condition_traces += there.condition_traces
+            c.log_step(5, f"lookahead: path={path} var={shown} -> val={found}")
             return str(found)
 
         return Variable(value, inner.reads | Reads.FILES, waits=True)
@@ -136,13 +136,13 @@ def _of(read: Callable[[Any], str | None], reads: Reads = Reads.HEAD) -> Variabl
 
 
 def _client(r: Any) -> str:
-    return str(r.connection.user_ip or r.connection.client_ip)
+    return str(r.connection.useragent_ip or r.connection.client_ip)
 
 
 def _remote_host(r: Any) -> str:
     name: str | None = r.connection.notes.get("remote-host")
     if name:
-        r.outside()  # another connection of the same client may not have looked
+        r.set_uncacheable()  # another connection of the same client may not have looked
     return name or _client(r)
 
 
@@ -154,7 +154,7 @@ def _server_name(r: Any) -> str:
 def document_root(r: Any) -> str:
     """The document root in force for *r*."""
     root: str | None = r.document_root
-    return root or r.server_conf(CoreServer).document_root or f"{r.engine.configuration.root}/htdocs"
+    return root or r.server_conf(CoreServerConfig).document_root or f"{r.engine.configuration.root}/htdocs"
 
 
 def context(r: Any) -> tuple[str, str]:
@@ -162,16 +162,16 @@ def context(r: Any) -> tuple[str, str]:
     return r.context or ("", document_root(r))
 
 
-def _owner(ask: Callable[[int], Any], kind: str) -> Callable[[Any], str]:
+def _owner(lookup: Callable[[int], Any], kind: str) -> Callable[[Any], str]:
     def read(r: Any) -> str:
-        info = r.info
-        if info is None and r.walked is not None:
-            info = r.files.stat(r.filename.rpartition("/")[0] or "/")  # httpd keeps what the walk saw last
+        info = r.finfo
+        if info is None and r.directory_walk is not None:
+            info = r.deps.stat(r.filename.rpartition("/")[0] or "/")  # httpd keeps what the walk saw last
         if info is None:
             return "<unknown>"
-        r.outside()  # the database of accounts can change unseen
+        r.set_uncacheable()  # the database of accounts can change unseen
         try:
-            return text(os.fsencode(ask(info.st_uid if kind == "user" else info.st_gid)[0]))
+            return to_text(os.fsencode(lookup(info.st_uid if kind == "user" else info.st_gid)[0]))
         except KeyError:
             return ""
 
@@ -182,7 +182,7 @@ def _clock(form: str, *, logged: bool = False) -> Variable:
     def value(c: Context) -> str:
         now = time.strftime(form, time.localtime(c.r.engine.runtime.now()))
         if logged:
-            c.say(1, f"RESULT='{now}'")
+            c.log_step(1, f"RESULT='{now}'")
         return now
 
     return Variable(value, Reads.TIME)
@@ -191,7 +191,7 @@ def _clock(form: str, *, logged: bool = False) -> Variable:
 def _ipv6(c: Context) -> str:
     address = _client(c.r)
     found = "on" if ":" in address and not address.startswith("::ffff:") else "off"
-    c.say(1, f"IPV6='{found}'")
+    c.log_step(1, f"IPV6='{found}'")
     return found
 
 
@@ -219,7 +219,7 @@ _PLAIN: Final[dict[str, Variable]] = {
     "REMOTE_ADDR": _of(_client, Reads.CLIENT),
     "REMOTE_HOST": _of(_remote_host, Reads.CLIENT),
     "REMOTE_IDENT": EMPTY,
-    "REMOTE_PORT": _of(lambda r: str(r.connection.client_port), Reads.OUTSIDE),
+    "REMOTE_PORT": _of(lambda r: str(r.connection.client_port), Reads.UNCACHEABLE),
     "REMOTE_USER": _of(lambda r: r.user),
     "REQUEST_FILENAME": _of(lambda r: r.filename),
     "REQUEST_METHOD": _of(lambda r: r.method),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from whimbrel.lazily import pattern
+from whimbrel.lazily import compile
 from whimbrel.numbers import strip
 
-_WORD: Final = pattern(r"(?:\\[ \t]|[^ \t])*")
+_WORD: Final = compile(r"(?:\\[ \t]|[^ \t])*")
 
 
 class Line(NamedTuple):

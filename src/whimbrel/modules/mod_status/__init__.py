@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.directives.spec import Args, Directive, Record, Versions, Where
-from whimbrel.modules.core.process import Process
+from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.modules.core.process import MpmConfig
 from whimbrel.modules.setters import global_only, set_flag
 from whimbrel.numbers import atoi, is_digits
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, Made, Module, Order, Reads, Scope
-from whimbrel.registry.phases import DECLINED, HANDLER, OK, Answer
+from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TEXT = {"": "text/html; charset=ISO-8859-1", "auto": "text/plain; charset=ISO-88
 
 
 @dataclass(slots=True)
-class StatusServer:
+class StatusServerConfig:
     """Per-server settings (2.2, where they are this module's; in 2.4 they are the core's)."""
 
     extended: bool = setting(False)
@@ -49,16 +49,16 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
     return refresh, "notable" not in text, "auto" in text
 
 
-def make_handler(scope: Scope) -> Made | None:
+def make_handler(scope: Scope) -> CompiledHook | None:
     """Answer requests whose handler is server-status."""
     from whimbrel.modules.mod_status import json_face
     from whimbrel.modules.mod_status.page import Names, auto, page
     from whimbrel.modules.mod_status.state import State
 
     new = not scope.dialect.pages_22
-    extended = scope.server(Process).extended_status is not False if new else scope.server(StatusServer).extended
+    extended = scope.server_config(MpmConfig).extended_status is not False if new else scope.server_config(StatusServerConfig).extended
 
-    def handle(r: Any) -> Answer:
+    def handle(r: Any) -> HookStatus:
         if r.handler != HANDLER_NAME and r.handler != TYPE:
             return DECLINED
         r.allowed |= 1
@@ -71,38 +71,38 @@ def make_handler(scope: Scope) -> Made | None:
         as_json = json_face.wanted(r.args)
         r.content_type = json_face.TYPE if as_json else TEXT["auto" if plain else ""]
         if r.header_only or not state.shared:
-            r.outside()
+            r.set_uncacheable()
         if r.header_only and not (plain or as_json):
             return OK  # the page's length changes with every request: nothing is said about it
 
         names = Names(r)
 
         def shown(state: StateNow) -> bytes:
-            return raw(json_face.document(r, state, new) if as_json else auto(r, state, new) if plain else page(names, state, new, table))
+            return to_bytes(json_face.document(r, state, new) if as_json else auto(r, state, new) if plain else page(names, state, new, table))
 
         text = shown(state)
         r.chunked = chunked = len(text) > BUFFER
 
-        def again() -> bytes:
+        def remake() -> bytes:
             text = shown(State(r, extended))
             return text if (len(text) > BUFFER) is chunked else b""
 
-        r.remade = again
+        r.body_factory = remake
         r.write(text)
         return OK
 
-    return Made(handle, Reads.HEAD, handlers=frozenset((HANDLER_NAME, TYPE)))
+    return CompiledHook(handle, Reads.HEAD, handlers=frozenset((HANDLER_NAME, TYPE)))
 
 
 def _row22(name: str, field: str, text: str) -> Directive[Any]:
-    return Directive(name=name, args=Args.FLAG, where=Where.RSRC_CONF, apply=global_only(set_flag(field)), help=text, record=Record.SERVER,
+    return Directive(name=name, args=Args.FLAG, where=Context.RSRC_CONF, apply=global_only(set_flag(field)), help=text, record=ConfigScope.SERVER,
                      versions=Versions.V22)
 
 
 MODULE = Module(
     name="status_module",
     source="mod_status.c",
-    server_settings=StatusServer,
+    server_config=StatusServerConfig,
     directives=(
         _row22("ExtendedStatus", "extended", '"On" to track extended status information, "Off" to disable'),
         _row22("SeeRequestTail", "tail",

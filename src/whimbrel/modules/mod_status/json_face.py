@@ -12,7 +12,7 @@ import re
 from typing import Any, Final
 
 from whimbrel.modules.mod_status.page import auto_22, auto_24
-from whimbrel.modules.mod_status.state import State, whole
+from whimbrel.modules.mod_status.state import State, normalized
 
 TYPE: Final = "application/json"
 _NUMBER: Final = re.compile(r"-?\d*\.?\d+(?:e[+-]?\d+)?\Z")
@@ -29,7 +29,7 @@ def document(r: Any, s: State, new: bool) -> str:
     lines = auto_24(r, s) if new else auto_22(r, s)
     out: dict[str, Any] = {key: _value(value) for key, value in lines}
     out["Scoreboard"] = s.board
-    out["Workers"] = [{key: value for key, value in whole(row).items() if key != "worker"} for row in s.rows] if s.extended else []
+    out["Workers"] = [{key: value for key, value in normalized(row).items() if key != "worker"} for row in s.rows] if s.extended else []
     out["Children"] = s.processes
     return json.dumps(out, separators=(",", ":")) + "\n"
 

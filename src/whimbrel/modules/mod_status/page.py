@@ -8,10 +8,10 @@ from operator import add
 from typing import Any
 
 from whimbrel.http.url import escape_html
-from whimbrel.modules.mod_status.state import State, kilo, number, size, span, when, whole
+from whimbrel.modules.mod_status.state import State, kilo, number, size, span, when, normalized
 from whimbrel.numbers import strip
 from whimbrel.request.identity import server_name
-from whimbrel.request.runtime import Row
+from whimbrel.request.runtime import ScoreboardRow
 
 
 # ?auto ----------------------------------------------------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def page(names: Names, s: State, new: bool, table: bool) -> str:
     elif table:
         out.append(_table(s, new))
     else:
-        out.append("<hr /><h2>Server Details</h2>\n\n" + "".join(_details(whole(row)) for row in s.rows if _shown(row)))
+        out.append("<hr /><h2>Server Details</h2>\n\n" + "".join(_details(normalized(row)) for row in s.rows if _shown(row)))
     out += [names.signature, "</body></html>\n"]
     return "".join(out)
 
@@ -191,7 +191,7 @@ def _cells(counts: list[int]) -> str:
 
 
 def _pid_key(s: State) -> str:
-    cells = [f"   {row.get('pid', 0)} in state: {row.get('state', '_')} " for row in map(whole, s.rows) if row.get("state", "_") != "."]
+    cells = [f"   {row.get('pid', 0)} in state: {row.get('state', '_')} " for row in map(normalized, s.rows) if row.get("state", "_") != "."]
     lines = [",".join(cells[i:i + 3]) + "\n" for i in range(0, len(cells), 3)]
     return f"PID Key: <br />\n<pre>\n{''.join(lines)}</pre>\n"
 
@@ -229,7 +229,7 @@ def _table(s: State, new: bool) -> str:
             if state != "_" or worker["requests"]:
                 out.append(f"{begin}{middles[state]}{end}")
         elif row.get("state", "_") not in "_." or "accesses" in row and _shown(row):
-            out.append(_row(whole(row), new))
+            out.append(_row(normalized(row), new))
         else:
             other = row
     out.append(tail)
@@ -254,7 +254,7 @@ def _own(row: dict[str, Any], before: str, new: bool) -> tuple[str, str, str, st
     """What stands in the table for a row around what it shares with others, that begins with *before*: kept with rows that stay the same."""
     end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
     found = (f"{before}{row['served']}", before, row["state"], end)
-    if isinstance(row, Row):
+    if isinstance(row, ScoreboardRow):
         row.shown = found
     return found
 

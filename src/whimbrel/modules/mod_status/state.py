@@ -80,7 +80,7 @@ def when(seconds: float) -> str:
     return _moment(int(seconds))
 
 
-def whole(row: dict[str, Any]) -> dict[str, Any]:
+def normalized(row: dict[str, Any]) -> dict[str, Any]:
     """A row with the keys of its own that it shares with others of its worker."""
     worker = row.get("worker")
     if worker is None or "served" not in row:
@@ -101,7 +101,7 @@ class State:
         self.extended = extended
         self.shared = bool(self.rows)  # whether there is a scoreboard
         if not self.rows:
-            self.rows = [{"pid": os.getpid(), "state": "W", "request": r.unasked_line, "client": r.connection.client_ip}]
+            self.rows = [{"pid": os.getpid(), "state": "W", "request": r.untracked_line, "client": r.connection.client_ip}]
         self.slots = max(int(self.totals.get("slots", 0)), len(self.rows))
         try:
             states = "".join([row["state"] for row in self.rows])

@@ -11,53 +11,53 @@ from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from whimbrel.config.model import SectionKind
-from whimbrel.octets import raw
-from whimbrel.octets import text as as_text
+from whimbrel.octets import to_bytes
+from whimbrel.octets import to_text as as_text
 from whimbrel.records import dataclass, field
-from whimbrel.upgrade.access_control.overrides import Override, admits_nothing, merged
-from whimbrel.upgrade.access_control.samples import of_regex, of_wildcards
-from whimbrel.upgrade.access_control.sections import Found, Unit, absolute, ancestors
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.access_control.overrides import Override, is_htaccess_ignored, merge_overrides
+from whimbrel.upgrade.access_control.samples import regex_samples, wildcard_samples
+from whimbrel.upgrade.access_control.sections import SectionInventory, AccessSection, absolute_path, ancestors
+from whimbrel.upgrade.estate import ConfigTree, Statement
 
 _NEUTRAL: Final = "other"
-_MOST_FILES: Final = 4000
+_MAX_FILES: Final = 4000
 """Of those that exist below one folder."""
-_MOST_ON_DISK: Final = 200_000
+_MAX_ON_DISK: Final = 200_000
 """Of those that exist, over all servers."""
-_MOST_WITNESSES: Final = 20000
+_MAX_WITNESSES: Final = 20000
 """Requests that no section names whole, for one server."""
-_MOST_UNSURE: Final = 1_000_000
+_MAX_UNCERTAIN: Final = 1_000_000
 """The same over all servers."""
 _FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class SectionChain:
     """The sections with lines about access that one request runs through, outermost first.
 
     *url* and *path* are a witness's ("" where there is none); *sure*: the witness exists or a section names it whole; *overrides* are what
     AllowOverride admits in each of the chain's .htaccess files; *given* says under which of the open conditions it is run through.
     """
 
-    units: tuple[Unit, ...]
+    sections: tuple[AccessSection, ...]
     url: str = ""
     path: str = ""
-    sure: bool = True
-    overrides: tuple[tuple[Unit, Override], ...] = ()
+    is_certain: bool = True
+    overrides: tuple[tuple[AccessSection, Override], ...] = ()
     given: str = ""
 
     @property
-    def last(self) -> Unit:
+    def last(self) -> AccessSection:
         """The innermost section."""
-        return self.units[-1]
+        return self.sections[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Witness:
-    folder: str
+    directory: str
     name: str
-    sure: bool
+    is_certain: bool
     url: str | None = None
 
 
@@ -68,35 +68,35 @@ class Bounds:
     *walked* has the folders and files below each folder that servers map, so that what they share is looked at once.
     """
 
-    on_disk: int = _MOST_ON_DISK
-    unsure: int = _MOST_UNSURE
-    hit: dict[str, None] = field(default_factory=dict)
+    on_disk: int = _MAX_ON_DISK
+    uncertain: int = _MAX_UNCERTAIN
+    exceeded: dict[str, None] = field(default_factory=dict)
     walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
 
 
-class _Server:
+class _ServerMap:
     """What one server maps and which sections hold for it."""
 
-    def __init__(self, estate: Estate, found: Found, server: Statement | None) -> None:
-        self.main = server is None
-        key = found.key(server)
-        shared, own = found.of_server(server)
-        units = shared + own
-        self.root: str = found.roots.get(key) or found.roots.get(0) or absolute(estate.root, "htdocs")
-        inherited = [] if self.main else found.aliases.get(0, [])
-        self.maps: list[tuple[str, str]] = [*found.aliases.get(key, []), *inherited, ("/", self.root.rstrip("/") + "/")]
-        plain = [u for u in units if u.kind is SectionKind.DIRECTORY and u.regex is None]
-        self.plain = sorted(plain, key=lambda u: u.components)
-        self.matched = [u for u in units if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None]
-        self.htaccess = {u.folder: u for u in units if u.kind is SectionKind.HTACCESS}
-        self.files = [u for u in units if u.kind in _FILES]
-        self.all_locations = [u for u in units if u.kind in _LOCATIONS and not u.proxy]
+    def __init__(self, tree: ConfigTree, inventory: SectionInventory, server: Statement | None) -> None:
+        self.is_main = server is None
+        key = inventory.server_key(server)
+        shared, own_units = inventory.of_server(server)
+        sections = shared + own_units
+        self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(tree.root, "htdocs")
+        inherited = [] if self.is_main else inventory.aliases.get(0, [])
+        self.maps: list[tuple[str, str]] = [*inventory.aliases.get(key, []), *inherited, ("/", self.root.rstrip("/") + "/")]
+        plain = [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
+        self.path_sections = sorted(plain, key=lambda u: u.components)
+        self.regex_sections = [u for u in sections if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None]
+        self.htaccess = {u.directory: u for u in sections if u.kind is SectionKind.HTACCESS}
+        self.files = [u for u in sections if u.kind in _FILES]
+        self.all_locations = [u for u in sections if u.kind in _LOCATIONS and not u.is_proxy]
         self.locations = [u for u in self.all_locations if u.lines]
-        self.proxies = [u for u in units if u.proxy]
-        self.own = set(own) if server is not None else {u for u in units if u.server is None}
-        self.speaking = {u for u in units if u.lines} | {u.outer for u in units if u.lines and u.outer is not None}
-        self.known: dict[str, None] = {}
-        self._folders: dict[str, tuple[list[Unit], list[tuple[Unit, Override]]]] = {}
+        self.proxies = [u for u in sections if u.is_proxy]
+        self.own_sections = set(own_units) if server is not None else {u for u in sections if u.server is None}
+        self.relevant = {u for u in sections if u.lines} | {u.outer for u in sections if u.lines and u.outer is not None}
+        self.directories: dict[str, None] = {}
+        self._walks: dict[str, tuple[list[AccessSection], list[tuple[AccessSection, Override]]]] = {}
 
     # mapping ---------------------------------------------------------------------------------------
     def path_of(self, url: str) -> str:
@@ -116,189 +116,189 @@ class _Server:
         return None
 
     # matching --------------------------------------------------------------------------------------
-    def walk_folder(self, folder: str) -> tuple[list[Unit], list[tuple[Unit, Override]]]:
+    def walk_directory(self, directory: str) -> tuple[list[AccessSection], list[tuple[AccessSection, Override]]]:
         """The <Directory> sections and .htaccess files on the way to *folder*, in the order of merging."""
-        known = self._folders.get(folder)
-        if known is None:
-            known = self._folders[folder] = self._walk(folder)
-        return known
+        walk = self._walks.get(directory)
+        if walk is None:
+            walk = self._walks[directory] = self._walk(directory)
+        return walk
 
-    def _walk(self, folder: str) -> tuple[list[Unit], list[tuple[Unit, Override]]]:
-        units: list[Unit] = []
-        overrides: list[tuple[Unit, Override]] = []
+    def _walk(self, directory: str) -> tuple[list[AccessSection], list[tuple[AccessSection, Override]]]:
+        sections: list[AccessSection] = []
+        overrides: list[tuple[AccessSection, Override]] = []
         override: Override = None
         done = 0
-        for depth, here in enumerate(ancestors(folder), 1):
-            while done < len(self.plain) and self.plain[done].components <= depth:
-                unit = self.plain[done]
-                if unit.matches(here):
-                    units.append(unit)
-                    override = merged(override, unit.overrides)
+        for depth, path in enumerate(ancestors(directory), 1):
+            while done < len(self.path_sections) and self.path_sections[done].components <= depth:
+                section = self.path_sections[done]
+                if section.matches(path):
+                    sections.append(section)
+                    override = merge_overrides(override, section.overrides)
                 done += 1
-            file = self.htaccess.get(here)
-            if file is not None and not admits_nothing(override):
-                units.append(file)
+            file = self.htaccess.get(path)
+            if file is not None and not is_htaccess_ignored(override):
+                sections.append(file)
                 overrides.append((file, override))
-        return units, overrides
+        return sections, overrides
 
-    def chain(self, witness: _Witness) -> Chain:
+    def chain(self, witness: _Witness) -> SectionChain:
         """The chain of a request for the witness."""
-        path = witness.folder + witness.name
-        bare = not witness.name and witness.url is not None and not witness.url.endswith("/")  # a folder that is asked for without its slash
-        units, overrides = self.walk_folder(path + "/" if path + "/" in self.known else witness.folder)
-        directories = set(units)
-        found = [*units, *(u for u in self.matched if u.matches(path.rstrip("/") if bare else path))]
-        inside = directories.union(found)
-        nested = sorted((u for u in self.files if u.outer is not None and u.outer in inside), key=lambda u: found.index(u.outer))  # type: ignore[arg-type]
-        name = path.rstrip("/").rpartition("/")[2] if bare else witness.name
-        for unit in [*(u for u in self.files if u.outer is None), *nested]:
-            if name and unit.matches(name):
-                found.append(unit)
+        path = witness.directory + witness.name
+        lacks_slash = not witness.name and witness.url is not None and not witness.url.endswith("/")  # a folder that is asked for without its slash
+        sections, overrides = self.walk_directory(path + "/" if path + "/" in self.directories else witness.directory)
+        directories = set(sections)
+        matching = [*sections, *(u for u in self.regex_sections if u.matches(path.rstrip("/") if lacks_slash else path))]
+        inside = directories.union(matching)
+        nested = sorted((u for u in self.files if u.outer is not None and u.outer in inside), key=lambda u: matching.index(u.outer))  # type: ignore[arg-type]
+        name = path.rstrip("/").rpartition("/")[2] if lacks_slash else witness.name
+        for section in [*(u for u in self.files if u.outer is None), *nested]:
+            if name and section.matches(name):
+                matching.append(section)
         url = self.url_of(path) if witness.url is None else witness.url
         if url is not None:
-            found += [u for u in self.locations if u.matches(url)]
-        return Chain(tuple(u for u in found if u.lines), url or "", path, witness.sure, tuple((u, o) for u, o in overrides if u in self.speaking))
+            matching += [u for u in self.locations if u.matches(url)]
+        return SectionChain(tuple(u for u in matching if u.lines), url or "", path, witness.is_certain, tuple((u, o) for u, o in overrides if u in self.relevant))
 
 
-def chains(estate: Estate, found: Found, bounds: Bounds | None = None, without: Container[Statement] = ()) -> list[Chain]:
+def find_chains(tree: ConfigTree, inventory: SectionInventory, bounds: Bounds | None = None, excluded: Container[Statement] = ()) -> list[SectionChain]:
     """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is.  Servers in *without* are left out."""
     bounds = bounds or Bounds()
-    best: dict[tuple[object, object], Chain] = {}
-    for number, statement in enumerate([None, *found.servers]):
-        estate.step("which sections meet", number, len(found.servers) + 1)
-        if statement is not None and statement in without:
+    best: dict[tuple[object, object], SectionChain] = {}
+    for number, statement in enumerate([None, *inventory.servers]):
+        tree.report_progress("which sections meet", number, len(inventory.servers) + 1)
+        if statement is not None and statement in excluded:
             continue
-        server = _Server(estate, found, statement)
+        server = _ServerMap(tree, inventory, statement)
         for chain in _chains(server, bounds):
-            known = best.get((chain.units, chain.overrides))
-            if chain.units and (known is None or (chain.sure and not known.sure)):
-                best[chain.units, chain.overrides] = chain
-    return sorted(best.values(), key=lambda chain: not chain.sure)
+            best_known = best.get((chain.sections, chain.overrides))
+            if chain.sections and (best_known is None or (chain.is_certain and not best_known.is_certain)):
+                best[chain.sections, chain.overrides] = chain
+    return sorted(best.values(), key=lambda chain: not chain.is_certain)
 
 
-def admitted(estate: Estate, found: Found) -> dict[Unit, Override]:
+def admitted_overrides(tree: ConfigTree, inventory: SectionInventory) -> dict[AccessSection, Override]:
     """What AllowOverride admits in each .htaccess file that is read at all."""
-    server = _Server(estate, found, None)
-    return {unit: override for folder in server.htaccess for unit, override in server.walk_folder(folder)[1]}
+    server = _ServerMap(tree, inventory, None)
+    return {section: override for directory in server.htaccess for section, override in server.walk_directory(directory)[1]}
 
 
-def _chains(server: _Server, bounds: Bounds) -> Iterator[Chain]:
+def _chains(server: _ServerMap, bounds: Bounds) -> Iterator[SectionChain]:
     count = 0
     for witness in _witnesses(server, bounds):
         yield server.chain(witness)
         count += 1
-        bounds.unsure -= not witness.sure
-        if not witness.sure and (count > _MOST_WITNESSES or bounds.unsure < 0):
-            bounds.hit["not every folder was tried with every name that sections match"] = None
+        bounds.uncertain -= not witness.is_certain
+        if not witness.is_certain and (count > _MAX_WITNESSES or bounds.uncertain < 0):
+            bounds.exceeded["not every folder was tried with every name that sections match"] = None
             break
-    yield from _proxied(server)
+    yield from _proxy_chains(server)
 
 
 # witnesses ------------------------------------------------------------------------------------------
-def _witnesses(server: _Server, bounds: Bounds) -> Iterator[_Witness]:
-    folders, files = _on_disk(server, bounds)
-    server.known = folders
-    for unit in [*server.plain, *server.htaccess.values()]:
-        if server.main or unit in server.own or any(f.startswith(target) for f in _folders_of(unit) for _, target in server.maps):
-            folders.update(dict.fromkeys(_folders_of(unit)))
-    folders.update(dict.fromkeys(target if target.endswith("/") else target.rpartition("/")[0] + "/" for _, target in server.maps))
-    yield from _urls(server, folders)
-    yield from (_Witness(folder, name, True) for folder, names in files.items() for name in names)
-    for folder in folders:
-        yield _Witness(folder, _NEUTRAL, True)
-        yield _Witness(folder, "", True)
-        if folder != "/" and (bare := server.url_of(folder.rstrip("/"))) is not None:
-            yield _Witness(folder, "", True, bare)
-    for folder in list(folders):
-        for unit in server.files:
-            if unit.outer is not None and unit.outer.kind is not SectionKind.DIRECTORY_MATCH and folder in _folders_of(unit.outer):
-                yield from (_Witness(folder, name, True) for name in _names_of(unit))
-    names = dict.fromkeys(name for unit in [*server.files, *server.matched, *server.locations] for name in _names_of(unit))
-    yield from (_Witness(folder, name, False) for folder in folders for name in names)
+def _witnesses(server: _ServerMap, bounds: Bounds) -> Iterator[_Witness]:
+    directories, files = _existing_paths(server, bounds)
+    server.directories = directories
+    for section in [*server.path_sections, *server.htaccess.values()]:
+        if server.is_main or section in server.own_sections or any(f.startswith(target) for f in _directories_of(section) for _, target in server.maps):
+            directories.update(dict.fromkeys(_directories_of(section)))
+    directories.update(dict.fromkeys(target if target.endswith("/") else target.rpartition("/")[0] + "/" for _, target in server.maps))
+    yield from _urls(server, directories)
+    yield from (_Witness(directory, name, True) for directory, names in files.items() for name in names)
+    for directory in directories:
+        yield _Witness(directory, _NEUTRAL, True)
+        yield _Witness(directory, "", True)
+        if directory != "/" and (bare := server.url_of(directory.rstrip("/"))) is not None:
+            yield _Witness(directory, "", True, bare)
+    for directory in list(directories):
+        for section in server.files:
+            if section.outer is not None and section.outer.kind is not SectionKind.DIRECTORY_MATCH and directory in _directories_of(section.outer):
+                yield from (_Witness(directory, name, True) for name in _names_of(section))
+    names = dict.fromkeys(name for section in [*server.files, *server.regex_sections, *server.locations] for name in _names_of(section))
+    yield from (_Witness(directory, name, False) for directory in directories for name in names)
 
 
-def _folders_of(unit: Unit) -> list[str]:
-    if unit.kind is SectionKind.HTACCESS:
-        return [unit.folder]
-    if unit.fnmatch:
-        return of_wildcards(unit.pattern, by_segment=True)
-    return [unit.pattern] if unit.kind is SectionKind.DIRECTORY and unit.regex is None else []
+def _directories_of(section: AccessSection) -> list[str]:
+    if section.kind is SectionKind.HTACCESS:
+        return [section.directory]
+    if section.fnmatch:
+        return wildcard_samples(section.pattern, by_segment=True)
+    return [section.pattern] if section.kind is SectionKind.DIRECTORY and section.regex is None else []
 
 
-def _texts_of(unit: Unit) -> list[str]:
+def _texts_of(section: AccessSection) -> list[str]:
     """Strings that the section's pattern matches."""
-    if unit.regex is not None:
-        return of_regex(unit.pattern)
-    if unit.fnmatch:
-        return of_wildcards(unit.pattern, by_segment=unit.kind is not SectionKind.FILES)
-    return [unit.pattern]
+    if section.regex is not None:
+        return regex_samples(section.pattern)
+    if section.fnmatch:
+        return wildcard_samples(section.pattern, by_segment=section.kind is not SectionKind.FILES)
+    return [section.pattern]
 
 
-def _names_of(unit: Unit) -> list[str]:
-    return [name for text in _texts_of(unit) if (name := text.rpartition("/")[2])]
+def _names_of(section: AccessSection) -> list[str]:
+    return [name for text in _texts_of(section) if (name := text.rpartition("/")[2])]
 
 
-def _urls(server: _Server, folders: dict[str, None]) -> Iterator[_Witness]:
+def _urls(server: _ServerMap, directories: dict[str, None]) -> Iterator[_Witness]:
     """Witnesses of <Location> and <DirectoryMatch>; the folders that they lead to are added to *folders*."""
-    for unit in server.locations:
-        for text in _texts_of(unit):
+    for section in server.locations:
+        for text in _texts_of(section):
             url = text if text.startswith("/") else "/" + text
-            forms = (url, url.rstrip("/") + "/" + _NEUTRAL, url.rstrip("/") + "/") if unit.regex is None else (url,)
-            for form in forms:
-                path = server.path_of(form)
-                folder, _, name = path.rpartition("/")
-                yield _Witness(folder + "/", name, unit.regex is None, form)
-                folders.setdefault(folder + "/")
-    for unit in server.matched:
-        for text in _texts_of(unit):
+            replacements = (url, url.rstrip("/") + "/" + _NEUTRAL, url.rstrip("/") + "/") if section.regex is None else (url,)
+            for replacement in replacements:
+                path = server.path_of(replacement)
+                directory, _, name = path.rpartition("/")
+                yield _Witness(directory + "/", name, section.regex is None, replacement)
+                directories.setdefault(directory + "/")
+    for section in server.regex_sections:
+        for text in _texts_of(section):
             path = text if text.startswith(server.root) else server.root + ("" if text.startswith("/") else "/") + text
-            for form in (path, path.rstrip("/") + "/"):
-                if unit.matches(form):
-                    folder, _, name = form.rpartition("/")
-                    yield _Witness(folder + "/", name, False)
-                    folders.setdefault(folder + "/")
+            for replacement in (path, path.rstrip("/") + "/"):
+                if section.matches(replacement):
+                    directory, _, name = replacement.rpartition("/")
+                    yield _Witness(directory + "/", name, False)
+                    directories.setdefault(directory + "/")
 
 
-def _on_disk(server: _Server, bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:
+def _existing_paths(server: _ServerMap, bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:
     """Folders and files that exist under what the server maps."""
-    folders: dict[str, None] = {}
+    directories: dict[str, None] = {}
     files: dict[str, list[str]] = {}
     for top in dict.fromkeys(target.rstrip("/") for _, target in server.maps):
         if bounds.on_disk < 0:
-            bounds.hit[f"of the files below document roots and aliases only {_MOST_ON_DISK} were tried"] = None
+            bounds.exceeded[f"of the files below document roots and aliases only {_MAX_ON_DISK} were tried"] = None
             break
-        below, names = bounds.walked.get(top) or _walked(top, bounds)
-        folders.update(dict.fromkeys(below))
-        for folder, name in names:
-            files.setdefault(folder, []).append(name)
+        below, names = bounds.walked.get(top) or _scan_directory(top, bounds)
+        directories.update(dict.fromkeys(below))
+        for directory, name in names:
+            files.setdefault(directory, []).append(name)
         bounds.on_disk -= len(names) + len(below)
-    return folders, files
+    return directories, files
 
 
-def _walked(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:
-    folders: list[str] = []
+def _scan_directory(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str, str]]]:
+    directories: list[str] = []
     files: list[tuple[str, str]] = []
-    for here, _below, names in os.walk(raw(top)):
-        folder = as_text(here).rstrip("/") + "/"
-        folders.append(folder)
-        files += [(folder, as_text(name)) for name in names]
-        if len(folders) + len(files) > _MOST_FILES:
-            bounds.hit[f"of the files below {top or '/'} only {_MOST_FILES} were tried"] = None
+    for raw_path, _below, names in os.walk(to_bytes(top)):
+        directory = as_text(raw_path).rstrip("/") + "/"
+        directories.append(directory)
+        files += [(directory, as_text(name)) for name in names]
+        if len(directories) + len(files) > _MAX_FILES:
+            bounds.exceeded[f"of the files below {top or '/'} only {_MAX_FILES} were tried"] = None
             break
-    bounds.walked[top] = folders, files
-    return folders, files
+    bounds.walked[top] = directories, files
+    return directories, files
 
 
-def _proxied(server: _Server) -> Iterator[Chain]:
+def _proxy_chains(server: _ServerMap) -> Iterator[SectionChain]:
     """Requests that go to a back end: <Proxy> sections, then <Location>."""
-    urls: Iterable[str] = dict.fromkeys(text for unit in server.proxies for text in _texts_of(unit))
+    urls: Iterable[str] = dict.fromkeys(text for section in server.proxies for text in _texts_of(section))
     for url in urls:
-        found = tuple(u for u in server.proxies if _proxy_matches(u, url))
-        yield Chain(tuple(u for u in found if u.lines), url, "", True)
-        for unit in server.all_locations:
-            if any(child.name == "proxypass" for child in (unit.statement.children if unit.statement else ())):
-                yield Chain(tuple(u for u in (*found, unit) if u.lines), unit.pattern, "", True)
+        matching = tuple(u for u in server.proxies if _proxy_matches(u, url))
+        yield SectionChain(tuple(u for u in matching if u.lines), url, "", True)
+        for section in server.all_locations:
+            if any(child.name == "proxypass" for child in (section.statement.children if section.statement else ())):
+                yield SectionChain(tuple(u for u in (*matching, section) if u.lines), section.pattern, "", True)
 
 
-def _proxy_matches(unit: Unit, url: str) -> bool:
-    return unit.regex.search(url) is not None if unit.regex is not None else "*" in unit.pattern or url.startswith(unit.pattern)
+def _proxy_matches(section: AccessSection, url: str) -> bool:
+    return section.regex.search(url) is not None if section.regex is not None else "*" in section.pattern or url.startswith(section.pattern)

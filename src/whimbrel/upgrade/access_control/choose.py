@@ -6,52 +6,52 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from whimbrel.access.decide import World
-from whimbrel.access.decision import Counterexample, Decision, Verdict
-from whimbrel.access.layers import Layer, Line
+from whimbrel.access.decide import AccessEnvironment
+from whimbrel.access.decision import Counterexample, AccessDecision, AccessVerdict
+from whimbrel.access.layers import AccessLayer, AccessLine
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V22, V24
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import compat, native
-from whimbrel.upgrade.access_control.chains import Chain
-from whimbrel.upgrade.access_control.decided import Decisions
+from whimbrel.upgrade.access_control.chains import SectionChain
+from whimbrel.upgrade.access_control.decided import DecisionCache
 from whimbrel.upgrade.access_control.guards import FORMS, is_guard
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.overrides import Override, admits
-from whimbrel.upgrade.access_control.sections import Unit, is_new
-from whimbrel.upgrade.access_control.split import Form, Lines, Repeat, can_hold, can_repeat, grouped, in_order, prefix_of
-from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, says
-from whimbrel.upgrade.estate import Step, unwatched
+from whimbrel.upgrade.access_control.sections import AccessSection, is_24_only
+from whimbrel.upgrade.access_control.split import Replacement, Lines, Repetition, can_hold, can_repeat, group_by_directory, merge_order, prefix_of
+from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, has_directive
+from whimbrel.upgrade.estate import ReportProgress, no_progress
 
 _ROUNDS: Final = 3
-_USUAL: Final = ("authn_file", "authn_default", "authz_host", "authz_groupfile", "authz_user", "authz_default", "auth_basic")
+_DEFAULT_MODULES_22: Final = ("authn_file", "authn_default", "authz_host", "authz_groupfile", "authz_user", "authz_default", "auth_basic")
 """What a 2.2 without LoadModule lines has built in."""
-_GRANTED: Final = Line("require", "all granted")
-_DENIED: Final = (Line("satisfy", "Any"), Line("require", "all denied"))
+_GRANTED: Final = AccessLine("require", "all granted")
+_DENIED: Final = (AccessLine("satisfy", "Any"), AccessLine("require", "all denied"))
 _BASES: Final[tuple[Lines, ...]] = ((), (_GRANTED,), _DENIED)
 """What sections that keep Order, Allow and Deny say besides where no Require is in force: nothing; what an AuthType further in needs; what a
 Satisfy Any further in needs."""
-_MOST_POSSIBLE: Final = 8
-_MOST_FORMS: Final = 60
-_MOST_BETTER: Final = 12
+_MAX_POSSIBLE: Final = 8
+_MAX_REPLACEMENTS: Final = 60
+_MAX_FURTHER: Final = 12
 """How many further forms are looked at when one is right for all requests that are sure to come."""
-_NEUTRAL: Final = (Line("order", "deny,allow"),)
+_NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
 _LIMIT: Final = RECORD
 _AUTHCONFIG: Final = frozenset({"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"})
 
 
 @dataclass(slots=True, eq=False)
-class Written:
+class SectionPlan:
     """What a section becomes: *control* are its lines about who gets in; *failing* are the chains that decide otherwise all the same."""
 
-    form: Form
-    failing: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
-    possible: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
+    replacement: Replacement
+    failing: list[tuple[SectionChain, Counterexample | None]] = field(default_factory=list)
+    possible: list[tuple[SectionChain, Counterexample | None]] = field(default_factory=list)
 
     @property
     def control(self) -> Lines:
         """The section's own lines about who gets in."""
-        return self.form.control
+        return self.replacement.control
 
 
 class Solver:
@@ -61,127 +61,127 @@ class Solver:
     that stays as it is.  *has_alias*: there is a place for the container that says what `native.BROKEN` means.
     """
 
-    def __init__(self, units: Sequence[Unit], solved: Sequence[Unit], chains: Sequence[Chain], modules: Sequence[str], root: str,
+    def __init__(self, sections: Sequence[AccessSection], solved: Sequence[AccessSection], chains: Sequence[SectionChain], modules: Sequence[str], root: str,
                  readable: Callable[[str], bool | None] = lambda _path: None, *, compat_first: bool = False,
-                 area: Unit | None = None, has_alias: bool = True, step: Step = unwatched) -> None:
+                 area: AccessSection | None = None, has_alias: bool = True, step: ReportProgress = no_progress) -> None:
         self.step, self._has_alias = step, has_alias
-        self.units, self.compat_first, self.chains = [unit for unit in solved if unit.told], compat_first, chains
-        self.nested: dict[Unit, list[Unit]] = {}
-        for unit in solved:
-            if unit.outer is not None and unit.htaccess:
-                self.nested.setdefault(unit.outer, []).append(unit)
-        told = implied(unit.told for unit in units)
-        self.old_modules = tuple(modules) if any("auth" in name for name in modules) else tuple(dict.fromkeys([*modules, *_USUAL, *told]))
-        self.decisions = Decisions(World(modules=self.old_modules, root=root, readable=readable),
-                                   World(modules=_new_modules([*modules, *told]), root=root, readable=readable, aliases=(native.ALIAS,)))
-        self.gone = GONE | ({"authbasicauthoritative"} if {"authn_default", "authn_default_module"} & set(self.old_modules) else frozenset())
-        self.lines = {unit: unit.told for unit in units}
-        self.kept = {unit: tuple(_kept(self.lines[unit], self.gone)) for unit in units}
-        self.own = {unit: tuple(line for line in self.lines[unit] if line.name in CONTROL) for unit in units}
-        self.guards = frozenset(unit for unit in solved if is_guard(unit))
-        self._before: dict[Chain, Decision | None] = {}
+        self.sections, self.compat_first, self.chains = [section for section in solved if section.access_lines], compat_first, chains
+        self.nested: dict[AccessSection, list[AccessSection]] = {}
+        for section in solved:
+            if section.outer is not None and section.in_htaccess:
+                self.nested.setdefault(section.outer, []).append(section)
+        implied_modules = implied(section.access_lines for section in sections)
+        self.modules_22 = tuple(modules) if any("auth" in name for name in modules) else tuple(dict.fromkeys([*modules, *_DEFAULT_MODULES_22, *implied_modules]))
+        self.decisions = DecisionCache(AccessEnvironment(modules=self.modules_22, root=root, readable=readable),
+                                   AccessEnvironment(modules=_modules_24([*modules, *implied_modules]), root=root, readable=readable, aliases=(native.ALIAS,)))
+        self.removed_names = GONE | ({"authbasicauthoritative"} if {"authn_default", "authn_default_module"} & set(self.modules_22) else frozenset())
+        self.lines = {section: section.access_lines for section in sections}
+        self.unchanged_lines = {section: tuple(_unchanged_lines(self.lines[section], self.removed_names)) for section in sections}
+        self.control_lines = {section: tuple(line for line in self.lines[section] if line.name in CONTROL) for section in sections}
+        self.guards = frozenset(section for section in solved if is_guard(section))
+        self._decisions_22: dict[SectionChain, AccessDecision | None] = {}
         self._proposed: dict[tuple[object, ...], tuple[Lines, ...]] = {}
         self.overrides = _overrides(chains)
-        self.ends = self._ends()
-        self._outer = {unit: list(dict.fromkeys(u for chain in ends for u in chain.units[:-1])) for unit, ends in self.ends.items()}
-        self._tried: dict[tuple[Unit, Lines | None, tuple[Form, ...]], Written] = {}
-        self._last: dict[tuple[Unit, Lines | None], Written] = {}
+        self.chains_by_end = self._chains_by_end()
+        self._outer = {unit: list(dict.fromkeys(u for chain in ends for u in chain.sections[:-1])) for unit, ends in self.chains_by_end.items()}
+        self._tried: dict[tuple[AccessSection, Lines | None, tuple[Replacement, ...]], SectionPlan] = {}
+        self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}
         self.area = area
-        self.dead = frozenset([*self._dead(), *([] if area is None else [area])])
+        self.failing_sections = frozenset([*self._failing_sections(), *([] if area is None else [area])])
 
     # decisions --------------------------------------------------------------------------------------
-    def before(self, chain: Chain) -> Decision | None:
+    def decide_22(self, chain: SectionChain) -> AccessDecision | None:
         """What the new text shall decide: what 2.2 did, but nobody is let in where the chain ends with a guard."""
         before = self.before_22(chain)
-        if chain.last not in self.guards or (before is not None and before.when[Verdict.ERROR] == self.decisions.space.true):
+        if chain.last not in self.guards or (before is not None and before.when[AccessVerdict.ERROR] == self.decisions.space.true):
             return before
         return self.decisions.forbidden(V22.name)
 
-    def before_22(self, chain: Chain) -> Decision | None:
+    def before_22(self, chain: SectionChain) -> AccessDecision | None:
         """What 2.2 decides; None where that can't be said."""
-        if chain not in self._before:
-            if any(refused(self.lines[part], override) for unit, override in chain.overrides for part in self._whole(unit)):
-                self._before[chain] = self.decisions.error(V22.name)
+        if chain not in self._decisions_22:
+            if any(is_refused(self.lines[part], override) for unit, override in chain.overrides for part in self._with_nested(unit)):
+                self._decisions_22[chain] = self.decisions.error(V22.name)
             else:
-                self._before[chain] = self.decisions.decided(V22.name, [self._layer_of(unit, self.lines[unit]) for unit in chain.units])
-        return self._before[chain]
+                self._decisions_22[chain] = self.decisions.decision(V22.name, [self._layer_of(unit, self.lines[unit]) for unit in chain.sections])
+        return self._decisions_22[chain]
 
-    def after(self, chain: Chain, forms: Mapping[Unit, Form]) -> Decision | None:
+    def decide_24(self, chain: SectionChain, replacements: Mapping[AccessSection, Replacement]) -> AccessDecision | None:
         """What 2.4 decides with *forms*; None where it doesn't start."""
-        if self._refused(chain, forms):
+        if self._refused(chain, replacements):
             return self.decisions.error(V24.name)
-        return self.decisions.decided(V24.name, [self._layer(*entry) for entry in in_order(chain, forms)])
+        return self.decisions.decision(V24.name, [self._layer(*entry) for entry in merge_order(chain, replacements)])
 
-    def _layer(self, unit: Unit, control: Lines, repeated: bool) -> Layer:
+    def _layer(self, section: AccessSection, control: Lines, repeated: bool) -> AccessLayer:
         if repeated:
-            return self._layer_of(unit, control)
-        return self._layer_of(unit, self.lines[unit] if unit in self.dead else self.kept[unit] + control)
+            return self._layer_of(section, control)
+        return self._layer_of(section, self.lines[section] if section in self.failing_sections else self.unchanged_lines[section] + control)
 
-    def _layer_of(self, unit: Unit, lines: Lines) -> Layer:
-        return self.decisions.layer(unit.kind, unit.htaccess, lines)
+    def _layer_of(self, section: AccessSection, lines: Lines) -> AccessLayer:
+        return self.decisions.layer(section.kind, section.in_htaccess, lines)
 
-    def _dead(self) -> Iterator[Unit]:
+    def _failing_sections(self) -> Iterator[AccessSection]:
         """The .htaccess files, with all sections in them, that end every request with 500 under 2.2: they stay as they are."""
-        for unit, overrides in self.overrides.items():
-            parts = list(self._whole(unit))
+        for section, overrides in self.overrides.items():
+            parts = list(self._with_nested(section))
             broken = any(self._is_broken(self._layer_of(part, self.lines[part])) for part in parts)
-            if broken or all(any(refused(self.lines[part], override) for part in parts) for override in overrides):
+            if broken or all(any(is_refused(self.lines[part], override) for part in parts) for override in overrides):
                 yield from parts
 
-    def _is_broken(self, layer: Layer) -> bool:
-        decision = self.decisions.decided(V22.name, [layer])
-        return decision is not None and decision.when[Verdict.ERROR] == self.decisions.space.true and self.decisions.fails_alone(layer)
+    def _is_broken(self, layer: AccessLayer) -> bool:
+        decision = self.decisions.decision(V22.name, [layer])
+        return decision is not None and decision.when[AccessVerdict.ERROR] == self.decisions.space.true and self.decisions.is_unreadable_22(layer)
 
-    def _refused(self, chain: Chain, forms: Mapping[Unit, Form]) -> bool:
+    def _refused(self, chain: SectionChain, replacements: Mapping[AccessSection, Replacement]) -> bool:
         """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
-        return any(refused((*self.kept[part], *(forms[part].control if part in forms else self.own[part])), override)
-                   for unit, override in chain.overrides for part in self._whole(unit))
+        return any(is_refused((*self.unchanged_lines[part], *(replacements[part].control if part in replacements else self.control_lines[part])), override)
+                   for section, override in chain.overrides for part in self._with_nested(section))
 
-    def _whole(self, unit: Unit) -> Iterator[Unit]:
+    def _with_nested(self, section: AccessSection) -> Iterator[AccessSection]:
         """A .htaccess file with the sections in it."""
-        yield unit
-        for inner in self.nested.get(unit, ()):
-            yield from self._whole(inner)
+        yield section
+        for inner in self.nested.get(section, ()):
+            yield from self._with_nested(inner)
 
     # order ------------------------------------------------------------------------------------------
-    def _ends(self) -> dict[Unit, list[Chain]]:
+    def _chains_by_end(self) -> dict[AccessSection, list[SectionChain]]:
         """The chains that end with each section; where none does, what leads up to it."""
-        ends: dict[Unit, list[Chain]] = {unit: [] for unit in self.units}
+        ends: dict[AccessSection, list[SectionChain]] = {section: [] for section in self.sections}
         for chain in self.chains:
             ends[chain.last].append(chain)
-        seen: set[tuple[Unit, ...]] = set()
+        seen: set[tuple[AccessSection, ...]] = set()
         for chain in self.chains:
-            for at, unit in enumerate(chain.units[:-1]):
-                found = ends[unit]
-                units = chain.units[:at + 1]
-                if (not found or found[0].url == "(prefix)") and units not in seen:
-                    seen.add(units)
-                    found.append(Chain(units, "(prefix)", chain.path, False, tuple((u, o) for u, o in chain.overrides if u in units)))
+            for at, section in enumerate(chain.sections[:-1]):
+                chains_found = ends[section]
+                sections = chain.sections[:at + 1]
+                if (not chains_found or chains_found[0].url == "(prefix)") and sections not in seen:
+                    seen.add(sections)
+                    chains_found.append(SectionChain(sections, "(prefix)", chain.path, False, tuple((u, o) for u, o in chain.overrides if u in sections)))
         return ends
 
-    def ordered(self) -> list[Unit]:
+    def ordered(self) -> list[AccessSection]:
         """The sections, each behind all that can stand before it in a chain."""
-        before: dict[Unit, dict[Unit, None]] = {unit: {} for unit in self.units}
+        before: dict[AccessSection, dict[AccessSection, None]] = {section: {} for section in self.sections}
         for chain in self.chains:
-            for first, second in zip(chain.units, chain.units[1:], strict=False):
+            for first, second in zip(chain.sections, chain.sections[1:], strict=False):
                 before[second][first] = None
-        done: dict[Unit, None] = {}
-        for unit in self.units:
-            _visit(unit, before, done, set())
+        done: dict[AccessSection, None] = {}
+        for section in self.sections:
+            _visit(section, before, done, set())
         return list(done)
 
     # search -----------------------------------------------------------------------------------------
-    def solve(self) -> dict[Unit, Written]:
+    def solve(self) -> dict[AccessSection, SectionPlan]:
         """A form for every section."""
-        forced: set[Unit] = set(self.units) if self.compat_first else set()
-        best: dict[Unit, Written] = {}
+        forced: set[AccessSection] = set(self.sections) if self.compat_first else set()
+        best: dict[AccessSection, SectionPlan] = {}
         order = self.ordered()
         for base in _BASES:
             for _ in range(_ROUNDS):
-                found = self._attempt(order, forced, base)
-                if not best or _failures(found) < _failures(best):
-                    best = found
-                more = {u for written in found.values() for chain, _ in written.failing for u in chain.units} - forced
+                plans = self._attempt(order, forced, base)
+                if not best or _failures(plans) < _failures(best):
+                    best = plans
+                more = {u for written in plans.values() for chain, _ in written.failing for u in chain.sections} - forced
                 if not more:
                     break
                 forced |= more
@@ -189,135 +189,135 @@ class Solver:
                 break
         return best
 
-    def _attempt(self, order: list[Unit], forced: set[Unit], base: Lines) -> dict[Unit, Written]:
-        forms: dict[Unit, Form] = {}
-        found: dict[Unit, Written] = {}
-        for number, unit in enumerate(order):
+    def _attempt(self, order: list[AccessSection], forced: set[AccessSection], base: Lines) -> dict[AccessSection, SectionPlan]:
+        replacements: dict[AccessSection, Replacement] = {}
+        plans: dict[AccessSection, SectionPlan] = {}
+        for number, section in enumerate(order):
             self.step("what sections become", number, len(order))
-            under = base if unit in forced else None
-            key = (unit, under, tuple(forms[outer] for outer in self._outer[unit]))
+            under = base if section in forced else None
+            key = (section, under, tuple(replacements[outer] for outer in self._outer[section]))
             if key not in self._tried:
-                self._tried[key] = self._again(unit, forms, under) or self._distinct(unit, self._best(unit, forms, under), forms)
-                self._last[unit, under] = self._tried[key]
-            found[unit] = self._tried[key]
-            forms[unit] = found[unit].form
-        return found
+                self._tried[key] = self._reuse_last_plan(section, replacements, under) or self._unambiguous(section, self._best_plan(section, replacements, under), replacements)
+                self._last[section, under] = self._tried[key]
+            plans[section] = self._tried[key]
+            replacements[section] = plans[section].replacement
+        return plans
 
-    def _again(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Written | None:
+    def _reuse_last_plan(self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None) -> SectionPlan | None:
         """What was found for the section before, where it is right under other outer sections too."""
-        last = self._last.get((unit, base))
-        if last is None or last.failing:
+        last_plan = self._last.get((section, base))
+        if last_plan is None or last_plan.failing:
             return None
-        found = self._tested(unit, last.form, forms, None)
-        return found if found is not None and not found.failing and len(found.possible) <= len(last.possible) else None
+        plan = self._evaluate(section, last_plan.replacement, replacements, None)
+        return plan if plan is not None and not plan.failing and len(plan.possible) <= len(last_plan.possible) else None
 
-    def _distinct(self, unit: Unit, written: Written, forms: dict[Unit, Form]) -> Written:
+    def _unambiguous(self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]) -> SectionPlan:
         """*written* in words that can't be taken for those of 2.2: text that 2.2 would read otherwise shows that it is 2.4's."""
-        control = written.control
-        if written.failing or unit in self.dead or any(is_new(line) for line in control) or not says(control, {"require"}):
-            return written
-        for chain in self.ends[unit]:
-            texts = [self.kept[u] + (control if u is unit else forms[u].control) for u in chain.units]
-            if any(is_new(line) for text in texts for line in text):
+        control = plan.control
+        if plan.failing or section in self.failing_sections or any(is_24_only(line) for line in control) or not has_directive(control, {"require"}):
+            return plan
+        for chain in self.chains_by_end[section]:
+            texts = [self.unchanged_lines[u] + (control if u is section else replacements[u].control) for u in chain.sections]
+            if any(is_24_only(line) for text in texts for line in text):
                 continue
-            old = self.decisions.decided(V22.name, [self._layer_of(u, text) for u, text in zip(chain.units, texts, strict=True)])
+            decision_22 = self.decisions.decision(V22.name, [self._layer_of(u, text) for u, text in zip(chain.sections, texts, strict=True)])
             before = self.before_22(chain)
-            if old is not None and before is not None and self.decisions.difference(old, before) is not None:
-                return Written(Form(_contained(control), written.form.repeats), written.failing, written.possible)
-        return written
+            if decision_22 is not None and before is not None and self.decisions.difference(decision_22, before) is not None:
+                return SectionPlan(Replacement(_in_container(control), plan.replacement.repeats), plan.failing, plan.possible)
+        return plan
 
-    def _best(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Written:
-        best: Written | None = None
-        more = _MOST_BETTER
-        for form in self._proposals(unit, forms, base):
+    def _best_plan(self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None) -> SectionPlan:
+        best: SectionPlan | None = None
+        more = _MAX_FURTHER
+        for replacement in self._proposals(section, replacements, base):
             if best is not None and not best.failing:
                 more -= 1
                 if not more:
                     break
-            written = self._tested(unit, form, forms, best)
-            if written is None:
+            plan = self._evaluate(section, replacement, replacements, best)
+            if plan is None:
                 continue
-            if not written.failing and (not written.possible or unit.is_page):
-                return written
-            if best is None or _weight(written) < _weight(best):
-                best = written
-        return best or Written(Form(self.own[unit]), [(chain, None) for chain in self.ends[unit]])
+            if not plan.failing and (not plan.possible or section.is_page):
+                return plan
+            if best is None or _weight(plan) < _weight(best):
+                best = plan
+        return best or SectionPlan(Replacement(self.control_lines[section]), [(chain, None) for chain in self.chains_by_end[section]])
 
-    def _proposals(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Iterator[Form]:
+    def _proposals(self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None) -> Iterator[Replacement]:
         seen: set[Lines] = set()
-        for control in self._candidates(unit, forms, base):
+        for control in self._candidates(section, replacements, base):
             if control not in seen:
                 seen.add(control)
-                yield Form(control)
-            if len(seen) == _MOST_FORMS:
+                yield Replacement(control)
+            if len(seen) == _MAX_REPLACEMENTS:
                 break
-        if unit not in self.dead and can_repeat(unit) and unit in self.lines:
-            yield from self._repeated(unit, forms)
+        if section not in self.failing_sections and can_repeat(section) and section in self.lines:
+            yield from self._repeated(section, replacements)
 
-    def _repeated(self, unit: Unit, forms: dict[Unit, Form]) -> Iterator[Form]:
+    def _repeated(self, section: AccessSection, replacements: dict[AccessSection, Replacement]) -> Iterator[Replacement]:
         """The section with its own decision for each folder that it decides differently in.
 
         A repetition is read whatever the conditions around the folder's own section are, so there is none under conditions.
         """
-        if any(chain.given for chain in self.ends[unit]):
+        if any(chain.given for chain in self.chains_by_end[section]):
             return
-        groups = grouped(unit, [chain for chain in self.ends[unit] if chain.sure] or self.ends[unit])
+        groups = group_by_directory(section, [chain for chain in self.chains_by_end[section] if chain.is_certain] or self.chains_by_end[section])
         if len(groups) < 2:
             return
-        form: Form | None = None
+        replacement: Replacement | None = None
         for holder, chains in groups:
-            found = self._for_group(unit, holder, chains, form, forms)
+            found = self._for_group(section, holder, chains, replacement, replacements)
             if found is None:
                 return
-            form = found
-        if form is not None and form.repeats:
-            yield form
+            replacement = found
+        if replacement is not None and replacement.repeats:
+            yield replacement
 
-    def _for_group(self, unit: Unit, holder: Unit | None, chains: list[Chain], form: Form | None, forms: dict[Unit, Form]) -> Form | None:
+    def _for_group(self, section: AccessSection, holder: AccessSection | None, chains: list[SectionChain], replacement: Replacement | None, replacements: dict[AccessSection, Replacement]) -> Replacement | None:
         """*form* as it is where it is right for *chains* too, else with what is right for them."""
-        if form is not None and self._right(unit, form, forms, chains):
-            return form
-        made = (self._forms(native.forms, [self.lines[u] for u in chain.units]) for chain in chains)
-        for control in dict.fromkeys(lines for proposals in made for lines in proposals):
+        if replacement is not None and self._is_right(section, replacement, replacements, chains):
+            return replacement
+        proposals_by_chain = (self._forms(native.propose, [self.lines[u] for u in chain.sections]) for chain in chains)
+        for control in dict.fromkeys(lines for proposed in proposals_by_chain for lines in proposed):
             for lines in (control, (*_NEUTRAL, *control)):
-                if form is None:
-                    candidate: Form | None = Form(lines)
+                if replacement is None:
+                    candidate: Replacement | None = Replacement(lines)
                 else:
-                    prefix = prefix_of(unit, holder, chains[0]) if holder is not None else None
-                    if holder is None or prefix is None or not can_hold(holder, unit) or not self._admitted(holder, lines):
+                    prefix = prefix_of(section, holder, chains[0]) if holder is not None else None
+                    if holder is None or prefix is None or not can_hold(holder, section) or not self._is_admitted(holder, lines):
                         return None
-                    candidate = Form(form.control, (*form.repeats, Repeat(holder, lines, prefix)))
-                if candidate is not None and self._right(unit, candidate, forms, chains):
+                    candidate = Replacement(replacement.control, (*replacement.repeats, Repetition(holder, lines, prefix)))
+                if candidate is not None and self._is_right(section, candidate, replacements, chains):
                     return candidate
         return None
 
-    def _right(self, unit: Unit, form: Form, forms: dict[Unit, Form], chains: Iterable[Chain]) -> bool:
+    def _is_right(self, section: AccessSection, replacement: Replacement, replacements: dict[AccessSection, Replacement], chains: Iterable[SectionChain]) -> bool:
         """Whether all *chains* decide as before."""
-        with _given(forms, unit, form):
-            return not any(self.differs(chain, forms)[0] for chain in chains)
+        with _with_replacement(replacements, section, replacement):
+            return not any(self.differs(chain, replacements)[0] for chain in chains)
 
-    def _tested(self, unit: Unit, form: Form, forms: dict[Unit, Form], best: Written | None) -> Written | None:
+    def _evaluate(self, section: AccessSection, replacement: Replacement, replacements: dict[AccessSection, Replacement], best: SectionPlan | None) -> SectionPlan | None:
         """*form* on all chains that end with the section; None where it is no better than *best*."""
-        with _given(forms, unit, form):
-            return self._judged(unit, Written(form), forms, best)
+        with _with_replacement(replacements, section, replacement):
+            return self._evaluate_chains(section, SectionPlan(replacement), replacements, best)
 
-    def _judged(self, unit: Unit, written: Written, forms: Mapping[Unit, Form], best: Written | None) -> Written | None:
+    def _evaluate_chains(self, section: AccessSection, plan: SectionPlan, replacements: Mapping[AccessSection, Replacement], best: SectionPlan | None) -> SectionPlan | None:
         possible = 0
-        for chain in self.ends[unit]:
-            if not chain.sure:
+        for chain in self.chains_by_end[section]:
+            if not chain.is_certain:
                 possible += 1
-                if possible > _MOST_POSSIBLE or written.failing:
+                if possible > _MAX_POSSIBLE or plan.failing:
                     break
-            differs, example = self.differs(chain, forms)
+            differs, example = self.differs(chain, replacements)
             if differs:
-                (written.failing if chain.sure else written.possible).append((chain, example))
-            if best is not None and len(written.failing) > len(best.failing):
+                (plan.failing if chain.is_certain else plan.possible).append((chain, example))
+            if best is not None and len(plan.failing) > len(best.failing):
                 return None
-        return written
+        return plan
 
-    def differs(self, chain: Chain, forms: Mapping[Unit, Form]) -> tuple[bool, Counterexample | None]:
+    def differs(self, chain: SectionChain, replacements: Mapping[AccessSection, Replacement]) -> tuple[bool, Counterexample | None]:
         """Whether the chain decides otherwise with *forms*, and a client who notices."""
-        before, after = self.before(chain), self.after(chain, forms)
+        before, after = self.decide_22(chain), self.decide_24(chain, replacements)
         if before is None:
             return False, None
         if after is None:
@@ -326,156 +326,156 @@ class Solver:
         return example is not None, example
 
     # proposals --------------------------------------------------------------------------------------
-    def _candidates(self, unit: Unit, forms: dict[Unit, Form], base: Lines | None) -> Iterator[Lines]:
+    def _candidates(self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None) -> Iterator[Lines]:
         """What the section may become; *base* is None where its own decision is to be written, else what to add where no Require is in force."""
-        own = self.own[unit]
-        if unit in self.dead:
-            yield own
+        own_lines = self.control_lines[section]
+        if section in self.failing_sections:
+            yield own_lines
             return
-        if unit in self.guards:
+        if section in self.guards:
             yield from FORMS
-        chains = self._chains_of(unit)
+        chains = self._chains_of(section)
         forced = base is not None
-        if base and not says(own, {"require", "satisfy"}) and not any(says(forms[u].control, {"require"}) for u in self._outer[unit]):
-            yield (*own, *base)
-        if not own or not says(own, RECORD | {"satisfy"}) or (forced and not says(own, {"satisfy"})):
-            yield own
-        sources = [self._compat(unit, chains), self._native(unit, chains, forms)]
+        if base and not has_directive(own_lines, {"require", "satisfy"}) and not any(has_directive(replacements[u].control, {"require"}) for u in self._outer[section]):
+            yield (*own_lines, *base)
+        if not own_lines or not has_directive(own_lines, RECORD | {"satisfy"}) or (forced and not has_directive(own_lines, {"satisfy"})):
+            yield own_lines
+        sources = [self._compat(section, chains), self._native(section, chains, replacements)]
         for source in sources if forced else reversed(sources):
             for lines in source:
-                if self._admitted(unit, lines):
+                if self._is_admitted(section, lines):
                     yield lines
-        yield own
+        yield own_lines
 
-    def _chains_of(self, unit: Unit) -> list[list[Lines]]:
-        ends = self.ends[unit]
-        return [[self.lines[u] for u in chain.units] for chain in [c for c in ends if c.sure] or ends][:6] or [[self.lines[unit]]]
+    def _chains_of(self, section: AccessSection) -> list[list[Lines]]:
+        ends = self.chains_by_end[section]
+        return [[self.lines[u] for u in chain.sections] for chain in [c for c in ends if c.is_certain] or ends][:6] or [[self.lines[section]]]
 
-    def _admitted(self, unit: Unit, lines: Lines) -> bool:
-        if not unit.htaccess:
+    def _is_admitted(self, section: AccessSection, lines: Lines) -> bool:
+        if not section.in_htaccess:
             return True
-        holder = unit.outer or unit
+        holder = section.outer or section
         while holder.kind is not SectionKind.HTACCESS and holder.outer is not None:
             holder = holder.outer
-        return not any(refused(lines, override) for override in self.overrides.get(holder, ()))
+        return not any(is_refused(lines, override) for override in self.overrides.get(holder, ()))
 
-    def _native(self, unit: Unit, chains: list[list[Lines]], forms: dict[Unit, Form]) -> Iterator[Lines]:
-        outer = {u for chain in self.ends[unit] for u in chain.units[:-1]}
-        barrier = any(says(forms[u].control, RECORD | {"satisfy"}) for u in outer)
-        proposals = list(dict.fromkeys(lines for chain in chains for lines in self._forms(native.forms, chain)))
+    def _native(self, section: AccessSection, chains: list[list[Lines]], replacements: dict[AccessSection, Replacement]) -> Iterator[Lines]:
+        outer = {u for chain in self.chains_by_end[section] for u in chain.sections[:-1]}
+        barrier = any(has_directive(replacements[u].control, RECORD | {"satisfy"}) for u in outer)
+        proposals = list(dict.fromkeys(lines for chain in chains for lines in self._forms(native.propose, chain)))
         yield from proposals
         if barrier:
             yield from ((*_NEUTRAL, *lines) for lines in proposals)
         if outer and self.area not in outer:  # AuthMerging And keeps out whom an outer section refuses, whatever Order says here
-            alone = [self.lines[unit]]
+            own_lines = [self.lines[section]]
             for word in ("And", "Or"):
-                for lines in self._forms(native.forms, alone, self._around(chains[0]))[:3]:
-                    yield (Line("authmerging", word), *lines)
+                for lines in self._forms(native.propose, own_lines, self._surroundings(chains[0]))[:3]:
+                    yield (AccessLine("authmerging", word), *lines)
 
-    def _compat(self, unit: Unit, chains: list[list[Lines]]) -> Iterator[Lines]:
+    def _compat(self, section: AccessSection, chains: list[list[Lines]]) -> Iterator[Lines]:
         for chain in chains[:3]:
-            yield from self._forms(compat.forms, chain)
+            yield from self._forms(compat.propose, chain)
 
-    def _forms(self, make: Callable[[Sequence[Lines], native.Surroundings], Iterable[Lines]], chain: list[Lines],
-               around: native.Surroundings | None = None) -> tuple[Lines, ...]:
+    def _forms(self, make: Callable[[Sequence[Lines], native.AuthzContext], Iterable[Lines]], chain: list[Lines],
+               authz_context: native.AuthzContext | None = None) -> tuple[Lines, ...]:
         """What *make* proposes for a chain of these lines, worked out once for all that are alike."""
-        around = around or self._around(chain)
-        key = (make, around, *chain)
+        authz_context = authz_context or self._surroundings(chain)
+        key = (make, authz_context, *chain)
         if key not in self._proposed:
-            self._proposed[key] = tuple(lines for lines in make(chain, around) if self._has_alias or not native.needs_alias(lines))
+            self._proposed[key] = tuple(lines for lines in make(chain, authz_context) if self._has_alias or not native.needs_alias(lines))
         return self._proposed[key]
 
-    def _around(self, chain: list[Lines]) -> native.Surroundings:
-        return native.Surroundings(self.old_modules, any(says(lines, {"authgroupfile"}) for lines in chain),
-                                   any(says(lines, {"authdbmgroupfile"}) for lines in chain))
+    def _surroundings(self, chain: list[Lines]) -> native.AuthzContext:
+        return native.AuthzContext(self.modules_22, any(has_directive(lines, {"authgroupfile"}) for lines in chain),
+                                   any(has_directive(lines, {"authdbmgroupfile"}) for lines in chain))
 
 
 @contextmanager
-def _given(forms: dict[Unit, Form], unit: Unit, form: Form) -> Iterator[None]:
+def _with_replacement(replacements: dict[AccessSection, Replacement], section: AccessSection, replacement: Replacement) -> Iterator[None]:
     """*forms* with that of one section for a while: a copy would cost as much as there are sections."""
-    known = forms.get(unit)
-    forms[unit] = form
+    previous = replacements.get(section)
+    replacements[section] = replacement
     try:
         yield
     finally:
-        if known is None:
-            del forms[unit]
+        if previous is None:
+            del replacements[section]
         else:
-            forms[unit] = known
+            replacements[section] = previous
 
 
-def _new_modules(modules: Sequence[str]) -> tuple[str, ...]:
+def _modules_24(modules: Sequence[str]) -> tuple[str, ...]:
     needed = ("authz_core", "authn_core", "access_compat", "authz_host", "authz_user", "authz_groupfile", "authz_owner", "authn_file", "auth_basic")
     names = [name.removesuffix("_module") for name in modules]
     return tuple(dict.fromkeys([*names, *needed]))
 
 
-def refused(lines: Iterable[Line], override: Override) -> bool:
+def is_refused(lines: Iterable[AccessLine], override: Override) -> bool:
     """Whether *override* doesn't admit one of *lines* in a .htaccess file."""
-    return any(not admits(override, kind) for kind in needed(lines))
+    return any(not admits(override, kind) for kind in needed_overrides(lines))
 
 
-def needed(lines: Iterable[Line]) -> set[str]:
+def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
     """The classes of AllowOverride without which a .htaccess file can't hold *lines*."""
-    found: set[str] = set()
+    classes: set[str] = set()
     for line in lines:
         if line.name in ("limit", "limitexcept"):
-            found |= needed(line.children)
+            classes |= needed_overrides(line.children)
         elif line.name in _LIMIT:
-            found.add("limit")
+            classes.add("limit")
         elif line.name in _AUTHCONFIG or line.name.startswith("auth") or line.name.startswith("anonymous"):
-            found.add("authconfig")
-    return found
+            classes.add("authconfig")
+    return classes
 
 
-def _kept(lines: Lines, gone: frozenset[str]) -> Iterator[Line]:
+def _unchanged_lines(lines: Lines, removed_names: frozenset[str]) -> Iterator[AccessLine]:
     """The lines that both versions read alike: AuthType and its like; out of containers, which mean nothing to them."""
     for line in lines:
         if line.name in ("limit", "limitexcept"):
-            yield from _kept(line.children, gone)
-        elif line.name not in CONTROL and line.name not in gone:
+            yield from _unchanged_lines(line.children, removed_names)
+        elif line.name not in CONTROL and line.name not in removed_names:
             yield line
 
 
-def _contained(lines: Lines) -> Lines:
+def _in_container(lines: Lines) -> Lines:
     """The same lines with their Require lines in a container."""
     requires = tuple(line for line in lines if line.name == "require")
-    found: list[Line] = []
+    contained: list[AccessLine] = []
     for line in lines:
         if line.name in ("limit", "limitexcept"):
-            found.append(Line(line.name, line.args, line.place, _contained(line.children)))
+            contained.append(AccessLine(line.name, line.args, line.place, _in_container(line.children)))
         elif line.name != "require":
-            found.append(line)
+            contained.append(line)
         elif line is requires[0]:
-            found.append(Line("requireany", "", None, requires))
-    return tuple(found)
+            contained.append(AccessLine("requireany", "", None, requires))
+    return tuple(contained)
 
 
-def _overrides(chains: Iterable[Chain]) -> dict[Unit, set[Override]]:
-    found: dict[Unit, set[Override]] = {}
+def _overrides(chains: Iterable[SectionChain]) -> dict[AccessSection, set[Override]]:
+    overrides: dict[AccessSection, set[Override]] = {}
     for chain in chains:
-        for unit, override in chain.overrides:
-            found.setdefault(unit, set()).add(override)
-    return found
+        for section, override in chain.overrides:
+            overrides.setdefault(section, set()).add(override)
+    return overrides
 
 
-def _visit(unit: Unit, before: dict[Unit, dict[Unit, None]], done: dict[Unit, None], active: set[Unit]) -> None:
-    stack = [(unit, iter(before[unit]))]
-    active.add(unit)
+def _visit(section: AccessSection, before: dict[AccessSection, dict[AccessSection, None]], done: dict[AccessSection, None], active: set[AccessSection]) -> None:
+    stack = [(section, iter(before[section]))]
+    active.add(section)
     while stack:
-        here, rest = stack[-1]
+        top, rest = stack[-1]
         following = next((u for u in rest if u not in done and u not in active), None)
         if following is None:
-            done[here] = None
+            done[top] = None
             stack.pop()
         else:
             active.add(following)
             stack.append((following, iter(before[following])))
 
 
-def _weight(written: Written) -> tuple[int, int]:
-    return len(written.failing), len(written.possible)
+def _weight(plan: SectionPlan) -> tuple[int, int]:
+    return len(plan.failing), len(plan.possible)
 
 
-def _failures(found: dict[Unit, Written]) -> int:
-    return sum(len(written.failing) for written in found.values())
+def _failures(plans: dict[AccessSection, SectionPlan]) -> int:
+    return sum(len(plan.failing) for plan in plans.values())

@@ -8,67 +8,67 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from whimbrel.access.layers import Line
-from whimbrel.upgrade.access_control.native import Surroundings, by_method, users
-from whimbrel.upgrade.access_control.states import OTHERS, RECORD, Rules, merged, says
-from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, Tree
+from whimbrel.access.layers import AccessLine
+from whimbrel.upgrade.access_control.native import AuthzContext, by_method, user_tree
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, EffectiveRules, merge_effective, has_directive
+from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireTree
 
-Lines = tuple[Line, ...]
+Lines = tuple[AccessLine, ...]
 
 
-def forms(chain: Sequence[Lines], around: Surroundings) -> Iterator[Lines]:
+def propose(chain: Sequence[Lines], authz_context: AuthzContext) -> Iterator[Lines]:
     """Proposals for the section that ends *chain*, those nearest to its own text first."""
-    own = chain[-1]
-    state = merged(chain)
-    records = list(dict.fromkeys([only(own, RECORD), *(only(lines, RECORD) for lines in reversed(chain[:-1]) if says(lines, RECORD)), ()]))
-    satisfied = list(dict.fromkeys([only(own, {"satisfy"}), _satisfy(state), ()]))
-    required = list(dict.fromkeys([only(own, {"require"}), *_require(state, own, around)]))
+    own_lines = chain[-1]
+    state = merge_effective(chain)
+    records = list(dict.fromkeys([select_lines(own_lines, RECORD), *(select_lines(lines, RECORD) for lines in reversed(chain[:-1]) if has_directive(lines, RECORD)), ()]))
+    satisfied = list(dict.fromkeys([select_lines(own_lines, {"satisfy"}), _satisfy(state), ()]))
+    required = list(dict.fromkeys([select_lines(own_lines, {"require"}), *_require(state, own_lines, authz_context)]))
     for record in records[:2] + records[-1:]:
         for satisfy in satisfied:
             for require in required:
                 yield (*record, *satisfy, *require)
 
 
-def only(lines: Lines, names: frozenset[str] | set[str]) -> Lines:
+def select_lines(lines: Lines, names: frozenset[str] | set[str]) -> Lines:
     """The lines called *names*, those in containers with their containers."""
-    found = []
+    selected = []
     for line in lines:
         if line.name in ("limit", "limitexcept"):
-            inner = only(line.children, names)
+            inner = select_lines(line.children, names)
             if inner:
-                found.append(Line(line.name, line.args, line.place, inner))
+                selected.append(AccessLine(line.name, line.args, line.place, inner))
         elif line.name in names:
-            found.append(line)
-    return tuple(found)
+            selected.append(line)
+    return tuple(selected)
 
 
-def _satisfy(state: dict[str, Rules]) -> Lines:
+def _satisfy(state: dict[str, EffectiveRules]) -> Lines:
     """Satisfy lines that say what has been merged."""
     values = {name: rules.satisfy for name, rules in state.items()}
-    found: list[Line] = []
-    general = values[OTHERS]
+    satisfy_lines: list[AccessLine] = []
+    general = values[OTHER_METHODS]
     if general:
-        found.append(Line("satisfy", general.capitalize()))
+        satisfy_lines.append(AccessLine("satisfy", general.capitalize()))
     for name, value in values.items():
-        if name != OTHERS and value != general and (value or general == "any"):
-            found.append(Line("limit", name, None, (Line("satisfy", (value or "all").capitalize()),)))
-    return tuple(found)
+        if name != OTHER_METHODS and value != general and (value or general == "any"):
+            satisfy_lines.append(AccessLine("limit", name, None, (AccessLine("satisfy", (value or "all").capitalize()),)))
+    return tuple(satisfy_lines)
 
 
-def _require(state: dict[str, Rules], own: Lines, around: Surroundings) -> Iterator[Lines]:
-    if not says(own, {"require"}):
+def _require(state: dict[str, EffectiveRules], own_lines: Lines, authz_context: AuthzContext) -> Iterator[Lines]:
+    if not has_directive(own_lines, {"require"}):
         yield ()
-    steps = max(len(_choices(rules, around)) for rules in state.values())
+    steps = max(len(_choices(rules, authz_context)) for rules in state.values())
     for step in range(steps):
-        trees = {name: _at(_choices(rules, around), step) for name, rules in state.items()}
+        trees = {name: _at(_choices(rules, authz_context), step) for name, rules in state.items()}
         yield from by_method(trees)
 
 
-def _choices(rules: Rules, around: Surroundings) -> list[Tree]:
+def _choices(rules: EffectiveRules, authz_context: AuthzContext) -> list[RequireTree]:
     if rules.requires:
-        return list(users(rules.requires, around))
+        return list(user_tree(rules.requires, authz_context))
     return [DENIED if rules.satisfy == "any" else GRANTED]
 
 
-def _at(choices: list[Tree], step: int) -> Tree:
+def _at(choices: list[RequireTree], step: int) -> RequireTree:
     return choices[min(step, len(choices) - 1)]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Literal, is_lost, literal_of_line, literals
 from whimbrel.upgrade.access_control.edits import differences, flat, guarded, repeated
-from whimbrel.upgrade.access_control.sections import Unit, as_written, opened, relevant
-from whimbrel.upgrade.access_control.split import Form
+from whimbrel.upgrade.access_control.sections import AccessSection, as_written, open_branches, is_access_statement
+from whimbrel.upgrade.access_control.split import Replacement
 from whimbrel.upgrade.access_control.states import CONTROL
 from whimbrel.upgrade.estate import Statement
 from whimbrel.upgrade.model import FileEdit
@@ -24,14 +24,14 @@ _NOWHERE: Path | None = None
 """Of statements that must go: 2.4 would not read what stands in their place, or they hold branches themselves."""
 
 
-def of_conditional(unit: Unit, form: Form, gone: frozenset[str], *, also_22: bool) -> tuple[FileEdit, ...]:
+def of_conditional(unit: AccessSection, form: Replacement, gone: frozenset[str], *, also_22: bool) -> tuple[FileEdit, ...]:
     """The edits that make *form* out of the section's lines; *gone* are names that 2.4 lacks."""
     names = CONTROL | gone
     old = [line for line in unit.lines if line.name.removeprefix("<") in names or is_lost(line, unit.statement)]
     repeats = tuple(repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
     if also_22:
         return (*guarded(unit, old, form.control), *repeats)
-    wanted: dict[Path, tuple[Around, list[Line]]] = {}
+    wanted: dict[Path, tuple[Around, list[AccessLine]]] = {}
     staying = {line.args for line in flat(form.control) if line.name not in names}
     rescued = (found for line in old for found in _rescued(line, unit.statement, names) if found[1].args not in staying)
     for around, line in (*rescued, *_placed(form.control)):
@@ -42,25 +42,25 @@ def of_conditional(unit: Unit, form: Form, gone: frozenset[str], *, also_22: boo
     return (*_without_empty_branches(unit, old, list(_edits(unit, groups, wanted))), *repeats)
 
 
-def _edits(unit: Unit, groups: dict[Path | None, list[Statement]], wanted: dict[Path, tuple[Around, list[Line]]]) -> Iterator[FileEdit]:
-    _, here = wanted.pop(frozenset(), ((), []))
+def _edits(unit: AccessSection, groups: dict[Path | None, list[Statement]], wanted: dict[Path, tuple[Around, list[AccessLine]]]) -> Iterator[FileEdit]:
+    _, current = wanted.pop(frozenset(), ((), []))
     for path in [path for path in wanted if path not in groups]:
-        here.append(_contained(*wanted.pop(path)))
-    yield from differences(unit, groups.pop(frozenset(), []), here)
+        current.append(_contained(*wanted.pop(path)))
+    yield from differences(unit, groups.pop(frozenset(), []), current)
     for path, (_, lines) in wanted.items():
         yield from differences(unit, groups.pop(path), lines, in_branch=True)
     for lost in groups.values():
         yield from (line.remove() for line in lost)
 
 
-def _contained(around: Around, lines: list[Line]) -> Line:
+def _contained(around: Around, lines: list[AccessLine]) -> AccessLine:
     found = tuple(lines)
     for literal in reversed(around):
         found = (literal.around(found),)
     return found[0]
 
 
-def _placed(lines: Iterable[Line], around: Around = ()) -> Iterator[tuple[Around, Line]]:
+def _placed(lines: Iterable[AccessLine], around: Around = ()) -> Iterator[tuple[Around, AccessLine]]:
     """Each line with the conditions around it."""
     for line in lines:
         if f"<{line.name}" in TRANSPARENT:
@@ -79,30 +79,30 @@ def _has_branches(statement: Statement) -> bool:
     return statement.is_section and any(child.name in TRANSPARENT or _has_branches(child) for child in statement.children)
 
 
-def _rescued(statement: Statement, outer: Statement | None, names: frozenset[str], around: Around = ()) -> Iterator[tuple[Around, Line]]:
+def _rescued(statement: Statement, outer: Statement | None, names: frozenset[str], around: Around = ()) -> Iterator[tuple[Around, AccessLine]]:
     """The lines such as AuthType that would go with a container, or with a branch that 2.4 does not read."""
     around = (*around, *literals(statement, outer))
     if statement.is_section:
-        for child in opened(statement.children):
-            if relevant(child):
+        for child in open_branches(statement.children):
+            if is_access_statement(child):
                 yield from _rescued(child, statement, names, around)
     elif statement.name not in names:
         yield around, as_written(statement)
 
 
 # branches that become empty -------------------------------------------------------------------------
-def _without_empty_branches(unit: Unit, old: list[Statement], edits: list[FileEdit]) -> Iterator[FileEdit]:
+def _without_empty_branches(unit: AccessSection, old: list[Statement], edits: list[FileEdit]) -> Iterator[FileEdit]:
     """*edits*, with a whole branch removed where all its lines go."""
     removals = {line.remove(): line for line in old}
     going = {id(removals[edit]) for edit in edits if edit in removals}
     yield from (edit for edit in edits if edit not in removals)
     done: set[int] = set()
-    for whole in (removals[edit] for edit in edits if edit in removals):
-        while whole.parent is not None and whole.parent is not unit.statement and _goes(whole.parent, going):
-            whole = whole.parent
-        if id(whole) not in done:
-            done.add(id(whole))
-            yield whole.remove()
+    for full in (removals[edit] for edit in edits if edit in removals):
+        while full.parent is not None and full.parent is not unit.statement and _goes(full.parent, going):
+            full = full.parent
+        if id(full) not in done:
+            done.add(id(full))
+            yield full.remove()
 
 
 def _goes(branch: Statement, going: set[int]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.catalogue import catalogue
 from whimbrel.records import dataclass, field
 from whimbrel.syntax.words import getword
@@ -54,9 +54,9 @@ class Literal:
         name = f"-D {self.condition.text}" if self.condition.container == "ifdefine" else self.condition.text
         return f"{'with' if self.positive else 'without'} {name}"
 
-    def around(self, lines: tuple[Line, ...]) -> Line:
+    def around(self, lines: tuple[AccessLine, ...]) -> AccessLine:
         """The section that reads *lines* exactly where the literal holds."""
-        return Line(self.condition.container, ("" if self.positive else "!") + self.condition.text, None, lines)
+        return AccessLine(self.condition.container, ("" if self.positive else "!") + self.condition.text, None, lines)
 
 
 def literal_of(branch: Statement) -> Literal:
@@ -66,7 +66,7 @@ def literal_of(branch: Statement) -> Literal:
     return _literal(branch.name.removeprefix("<"), name, written if (written[:1] == "!") is (name[:1] == "!") else name)
 
 
-def literal_of_line(line: Line) -> Literal:
+def literal_of_line(line: AccessLine) -> Literal:
     """The literal of a section that `Literal.around` has made."""
     return _literal(line.name, line.args, line.args)
 
@@ -91,11 +91,11 @@ def _identifier(name: str) -> str:
 
 def branches_between(statement: Statement, outer: Statement | None) -> Iterator[Statement]:
     """The branches around *statement* within *outer*, innermost first."""
-    here = statement.parent
-    while here is not None and here is not outer:
-        if here.name in TRANSPARENT:
-            yield here
-        here = here.parent
+    current = statement.parent
+    while current is not None and current is not outer:
+        if current.name in TRANSPARENT:
+            yield current
+        current = current.parent
 
 
 def literals(statement: Statement, outer: Statement | None) -> tuple[Literal, ...]:

@@ -7,12 +7,12 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Section
-from whimbrel.upgrade.access_control.sections import Unit, as_written, line_of, opened, relevant
-from whimbrel.upgrade.access_control.split import FILES, Form, Lines, Repeat, opening
-from whimbrel.upgrade.access_control.states import CONTROL, words
+from whimbrel.upgrade.access_control.sections import AccessSection, as_written, to_access_line, open_branches, is_access_statement
+from whimbrel.upgrade.access_control.split import FILES, Replacement, Lines, Repetition, opening_line
+from whimbrel.upgrade.access_control.states import CONTROL, split_args
 from whimbrel.upgrade.estate import Statement
 from whimbrel.upgrade.model import FileEdit
 
@@ -21,82 +21,82 @@ _NAMES: Final = {
     "limitexcept": "LimitExcept", "requireall": "RequireAll", "requireany": "RequireAny", "requirenone": "RequireNone",
     "ifdefine": "IfDefine", "ifmodule": "IfModule",
 }
-_NEW: Final = "mod_authz_core.c"
-_OLD: Final = "!mod_authz_core.c"
+_MODULE_24: Final = "mod_authz_core.c"
+_MODULE_22: Final = "!mod_authz_core.c"
 
 
-def of_unit(unit: Unit, form: Form, kept: Lines, gone: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
+def section_edits(section: AccessSection, replacement: Replacement, unchanged_lines: Lines, removed_names: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
     """The edits that make *form* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
-    old = [statement for statement in unit.lines if statement.name.removeprefix("<") in CONTROL | gone]
-    wanted = [*_hoisted(old, kept, form.control), *form.control]
-    repeats = tuple(repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
+    current = [statement for statement in section.lines if statement.name.removeprefix("<") in CONTROL | removed_names]
+    wanted = [*_hoisted(current, unchanged_lines, replacement.control), *replacement.control]
+    repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
-        return (*(guarded(unit, old, wanted) if _changed(old, wanted) else ()), *repeats)
-    return (*differences(unit, old, wanted), *repeats)
+        return (*(guarded(section, current, wanted) if _changed(current, wanted) else ()), *repeats)
+    return (*differences(section, current, wanted), *repeats)
 
 
-def _hoisted(old: Sequence[Statement], kept: Lines, control: Lines) -> list[Line]:
+def _hoisted(current: Sequence[Statement], unchanged_lines: Lines, control: Lines) -> list[AccessLine]:
     """Lines such as AuthType that stand in a <Limit> which goes: they come out of it, unless *control* has them in one."""
-    inside = {line_of(child): as_written(child)
-              for statement in old if statement.is_section for child in opened(statement.children) if relevant(child)}
+    inside = {to_access_line(child): as_written(child)
+              for statement in current if statement.is_section for child in open_branches(statement.children) if is_access_statement(child)}
     staying = set(flat(control))
-    return [inside[line] for line in kept if line in inside and line not in staying]
+    return [inside[line] for line in unchanged_lines if line in inside and line not in staying]
 
 
-def _changed(old: Sequence[Statement], wanted: Sequence[Line]) -> bool:
-    return [_key_of(statement) for statement in old] != [_key(line) for line in wanted]
+def _changed(current: Sequence[Statement], wanted: Sequence[AccessLine]) -> bool:
+    return [_statement_key(statement) for statement in current] != [_line_key(line) for line in wanted]
 
 
-def _key_of(statement: Statement) -> tuple[object, ...]:
+def _statement_key(statement: Statement) -> tuple[object, ...]:
     """What a statement says, blanks and the case of names apart."""
     if not statement.is_section:
         return statement.name, _normal(statement.name, statement.args), ()
-    inner = tuple(_key_of(child) for child in opened(statement.children) if relevant(child)) if statement.is_section else ()
+    inner = tuple(_statement_key(child) for child in open_branches(statement.children) if is_access_statement(child)) if statement.is_section else ()
     name = statement.name.removeprefix("<")
     return name, _normal(name, statement.args), inner
 
 
-def _key(line: Line) -> tuple[object, ...]:
-    return line.name, _normal(line.name, line.args), tuple(_key(child) for child in line.children)
+def _line_key(line: AccessLine) -> tuple[object, ...]:
+    return line.name, _normal(line.name, line.args), tuple(_line_key(child) for child in line.children)
 
 
 @lru_cache(maxsize=4096)
 def _normal(name: str, args: str) -> tuple[str, ...]:
     if name == "require":
         first, _, rest = args.strip().partition(" ")
-        return (first, *words(rest))
-    return tuple(word.lower() for word in words(args)) if name in ("order", "allow", "deny", "satisfy") else tuple(words(args))
+        return (first, *split_args(rest))
+    return tuple(word.lower() for word in split_args(args)) if name in ("order", "allow", "deny", "satisfy") else tuple(split_args(args))
 
 
-def differences(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line], *, in_branch: bool = False) -> Iterator[FileEdit]:
+def differences(unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine], *, in_branch: bool = False) -> Iterator[FileEdit]:
     """The edits that make *wanted* out of *old*; what comes last goes to the end of the section, or of the branch in which all of *old* stand."""
-    for kind, low, high, start, end in _opcodes(tuple(map(_key_of, old)), tuple(map(_key, wanted))):
+    for kind, low, high, start, end in _opcodes(tuple(map(_statement_key, old)), tuple(map(_line_key, wanted))):
         if kind == "equal":
             continue
         if start < end:
             text = list(rendered(wanted[start:end], unit))
             if low < high:
-                at = _weightiest(old, low, high, wanted[start:end])
+                at = _best_replaced(old, low, high, wanted[start:end])
                 yield old[at].replace(text)
                 yield from (statement.remove() for number, statement in enumerate(old[low:high], low) if number != at)
                 continue
             if low < len(old):
-                yield old[low].before(text)
+                yield old[low].insert_before(text)
             elif in_branch:
-                yield old[-1].after(text)
+                yield old[-1].insert_after(text)
             else:
                 yield _appended(unit, text)
         for statement in old[low:high]:
             yield statement.remove()
 
 
-def _weightiest(old: Sequence[Statement], low: int, high: int, wanted: Sequence[Line]) -> int:
+def _best_replaced(current: Sequence[Statement], low: int, high: int, wanted: Sequence[AccessLine]) -> int:
     """Which of the old lines the new ones take the place of: the one that names the most of whom they name, since a comment on that stands there."""
     named = {word for line in flat(wanted) for word in line.args.split()[1:]}
-    return max(range(low, high), key=lambda at: (len(named.intersection(old[at].args.split()[1:])), -at))
+    return max(range(low, high), key=lambda at: (len(named.intersection(current[at].args.split()[1:])), -at))
 
 
-def flat(lines: Iterable[Line]) -> Iterator[Line]:
+def flat(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
     """All lines, those of containers behind them."""
     for line in lines:
         yield line
@@ -108,91 +108,91 @@ def _opcodes(before: tuple[object, ...], after: tuple[object, ...]) -> Sequence[
     return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
 
-def rendered(lines: Iterable[Line], unit: Unit, depth: int = 0) -> Iterator[str]:
+def rendered(lines: Iterable[AccessLine], section: AccessSection, depth: int = 0) -> Iterator[str]:
     """Lines as text, each container's contents indented by one step more."""
-    step = "\t" if _tabbed(unit) else "    "
+    step = "\t" if _tabbed(section) else "    "
     for line in lines:
         name = _NAMES.get(line.name, line.name)
         args = f" {line.args}" if line.args else ""
         if line.is_container:
             yield f"{step * depth}<{name}{args}>"
-            yield from rendered(line.children, unit, depth + 1)
+            yield from rendered(line.children, section, depth + 1)
             yield f"{step * depth}</{name}>"
         else:
             yield f"{step * depth}{name}{args}"
 
 
-def _tabbed(unit: Unit) -> bool:
-    return any(statement.indent.startswith(b"\t") for statement in unit.lines[:3])
+def _tabbed(section: AccessSection) -> bool:
+    return any(statement.indent.startswith(b"\t") for statement in section.lines[:3])
 
 
-def _appended(unit: Unit, text: list[str]) -> FileEdit:
+def _appended(section: AccessSection, text: list[str]) -> FileEdit:
     """Lines at the end of a section that has none of the kind."""
-    if unit.lines:
-        return top_of(unit.lines[-1], unit).after(text)
-    return at_start(unit, text)
+    if section.lines:
+        return top_of(section.lines[-1], section).insert_after(text)
+    return at_start(section, text)
 
 
-def top_of(statement: Statement, unit: Unit) -> Statement:
+def top_of(statement: Statement, unit: AccessSection) -> Statement:
     """The statement directly in the section that holds *statement*."""
     while statement.parent is not None and statement.parent is not unit.statement:
         statement = statement.parent
     return statement
 
 
-def at_start(unit: Unit, text: list[str]) -> FileEdit:
+def at_start(section: AccessSection, text: list[str]) -> FileEdit:
     """Lines at the beginning of a section."""
-    assert unit.statement is not None
-    node = unit.statement.node
+    assert section.statement is not None
+    node = section.statement.node
     assert isinstance(node, Section)
-    indent = unit.statement.indent + (b"\t" if _tabbed(unit) else b"    ")
-    body = b"".join(indent + line.encode("latin-1") + unit.file.newline for line in text)
-    return FileEdit(unit.file.path, Edit(node.body, node.body, body))
+    indent = section.statement.indent + (b"\t" if _tabbed(section) else b"    ")
+    body = b"".join(indent + line.encode("latin-1") + section.file.newline for line in text)
+    return FileEdit(section.file.path, Edit(node.body, node.body, body))
 
 
-def repeated(unit: Unit, repeat: Repeat, *, also_22: bool) -> FileEdit:
+def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileEdit:
     """The section once more: in its holder where it is a <Files>, else behind itself."""
-    name = opening(unit, repeat)
+    name = opening_line(unit, repeat)
     text = [f"<{name}>", *rendered(repeat.control, unit, 1), f"</{name.partition(' ')[0]}>"]
     if also_22:
-        text = [f"<IfModule {_NEW}>", *text, "</IfModule>"]
+        text = [f"<IfModule {_MODULE_24}>", *text, "</IfModule>"]
     if unit.kind not in FILES:
         assert unit.statement is not None
-        return unit.statement.after(text)
+        return unit.statement.insert_after(text)
     return at_end(repeat.holder, text)
 
 
-def at_end(unit: Unit, text: list[str]) -> FileEdit:
+def at_end(section: AccessSection, text: list[str]) -> FileEdit:
     """Lines at the end of a section or of a .htaccess file."""
-    document = unit.file.document
-    newline = unit.file.newline
-    if unit.statement is None:
+    document = section.file.document
+    newline = section.file.newline
+    if section.statement is None:
         end = len(document.bytes)
         missing = b"" if document.bytes.endswith(b"\n") or not end else newline
-        return FileEdit(unit.file.path, Edit(end, end, missing + b"".join(line.encode("latin-1") + newline for line in text)))
-    node = unit.statement.node
+        return FileEdit(section.file.path, Edit(end, end, missing + b"".join(line.encode("latin-1") + newline for line in text)))
+    node = section.statement.node
     assert isinstance(node, Section)
     at = node.close.start if node.close is not None else node.end
-    indent = unit.statement.indent + (b"\t" if _tabbed(unit) else b"    ")
-    return FileEdit(unit.file.path, Edit(at, at, b"".join(indent + line.encode("latin-1") + newline for line in text)))
+    indent = section.statement.indent + (b"\t" if _tabbed(section) else b"    ")
+    return FileEdit(section.file.path, Edit(at, at, b"".join(indent + line.encode("latin-1") + newline for line in text)))
 
 
 # for both versions ----------------------------------------------------------------------------------
-def guarded(unit: Unit, old: Sequence[Statement], wanted: Sequence[Line]) -> Iterator[FileEdit]:
+def guarded(unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine]) -> Iterator[FileEdit]:
     """The new lines for 2.4 alone, the old ones for 2.2 alone."""
     if wanted:
-        text = [f"<IfModule {_NEW}>", *rendered(wanted, unit, 1), "</IfModule>"]
-        yield top_of(old[0], unit).before(text) if old else _appended(unit, text)
+        text = [f"<IfModule {_MODULE_24}>", *rendered(wanted, unit, 1), "</IfModule>"]
+        yield top_of(old[0], unit).insert_before(text) if old else _appended(unit, text)
     for run in _runs(unit, old):
-        yield run[0].before([f"<IfModule {_OLD}>"])
-        yield run[-1].after(["</IfModule>"])
+        yield run[0].insert_before([f"<IfModule {_MODULE_22}>"])
+        yield run[-1].insert_after(["</IfModule>"])
 
 
-def _runs(unit: Unit, old: Sequence[Statement]) -> Iterator[list[Statement]]:
+def _runs(section: AccessSection, current: Sequence[Statement]) -> Iterator[list[Statement]]:
     """The statements in groups that nothing but comments and blank lines come between."""
     run: list[Statement] = []
-    for statement in old:
-        if run and not _neighbours(unit, run[-1], statement):
+    for statement in current:
+        if run and not _neighbours(section, run[-1], statement):
             yield run
             run = []
         run.append(statement)
@@ -200,7 +200,7 @@ def _runs(unit: Unit, old: Sequence[Statement]) -> Iterator[list[Statement]]:
         yield run
 
 
-def _neighbours(unit: Unit, first: Statement, second: Statement) -> bool:
+def _neighbours(section: AccessSection, first: Statement, second: Statement) -> bool:
     if first.file is not second.file or first.parent is not second.parent:
         return False
     between = first.file.document.bytes[first.node.end:second.node.start]

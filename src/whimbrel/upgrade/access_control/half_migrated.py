@@ -8,83 +8,83 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.access.decision import Decision, Verdict
-from whimbrel.access.layers import Layer
+from whimbrel.access.decision import AccessDecision, AccessVerdict
+from whimbrel.access.layers import AccessLayer
 from whimbrel.dialect import V24
 from whimbrel.records import replace
-from whimbrel.upgrade.access_control.chains import Chain
-from whimbrel.upgrade.access_control.control import Control, control, told
+from whimbrel.upgrade.access_control.chains import SectionChain
+from whimbrel.upgrade.access_control.control import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.findings import key_of
 from whimbrel.upgrade.access_control.left import is_ambiguous, is_of_22
-from whimbrel.upgrade.access_control.sections import Unit, lines_of
+from whimbrel.upgrade.access_control.sections import AccessSection, to_access_lines
 from whimbrel.upgrade.access_control.split import Lines
-from whimbrel.upgrade.access_control.states import RECORD, says
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.states import RECORD, has_directive
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk
 
 
-def half_migrated(estate: Estate) -> Iterator[Finding]:
+def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
     """Sections in the words of one version that a section in those of the other closes for everybody, and sections that mix both."""
-    made = control(estate)
-    known = told(estate)
-    if made.is_first and any(unit.carried for unit in made.left):
-        known.update((("half-migrated", key_of(finding_unit)), finding) for finding_unit, finding in (*_closed(made), *_mixed(estate, made)))
-    for unit in made.left:
+    analysis = analyze_access(tree)
+    known = persistent_cache(tree)
+    if analysis.is_first and any(unit.is_upgraded for unit in analysis.left):
+        known.update((("half-migrated", key_of(finding_unit)), finding) for finding_unit, finding in (*_closed(analysis), *_mixed(tree, analysis)))
+    for unit in analysis.left:
         finding = known.get(("half-migrated", key_of(unit)))
         if isinstance(finding, Finding):
             yield replace(finding, place=unit.place)
 
 
-def _closed(made: Control) -> Iterator[tuple[Unit, Finding]]:
-    seen: set[Unit] = set()
-    for chain in made.every:
+def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
+    seen: set[AccessSection] = set()
+    for chain in analysis.every:
         unit = chain.last
-        if unit in seen or unit not in made.left or any(part.choices for part in chain.units):
+        if unit in seen or unit not in analysis.left or any(part.choices for part in chain.sections):
             continue
         other = _other_words(chain)
-        if other is not None and _is_closed(made, [_layer(part) for part in chain.units]) and not _is_closed(made, [_layer(unit)]):
+        if other is not None and _is_closed(analysis, [_layer(part) for part in chain.sections]) and not _is_closed(analysis, [_layer(unit)]):
             seen.add(unit)
-            yield unit, _finding(made, unit, other)
+            yield unit, _finding(analysis, unit, other)
 
 
-def _mixed(estate: Estate, made: Control) -> Iterator[tuple[Unit, Finding]]:
+def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
     """Sections with both in a configuration that does not load the modules of 2.4."""
-    for unit in made.left:
-        if is_of_22(estate) and is_ambiguous(unit):
+    for unit in analysis.left:
+        if is_of_22(tree) and is_ambiguous(unit):
             yield unit, Finding("C20", unit.place, "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 takes its words "
                                 "for names that no module knows", "write what was meant; the section stays as it is", Risk.OPENS)
 
 
-def _other_words(chain: Chain) -> Unit | None:
+def _other_words(chain: SectionChain) -> AccessSection | None:
     """An outer section in the words of the other version than those of the last one."""
     last = _new(chain.last)
-    if says(last, RECORD) and not says(last, {"require"}):
-        return next((unit for unit in chain.units[:-1] if unit.carried and says(_new(unit), {"require"})), None)
-    if chain.last.carried and not says(last, RECORD):
-        return next((unit for unit in chain.units[:-1] if says(_new(unit), RECORD)), None)
+    if has_directive(last, RECORD) and not has_directive(last, {"require"}):
+        return next((unit for unit in chain.sections[:-1] if unit.is_upgraded and has_directive(_new(unit), {"require"})), None)
+    if chain.last.is_upgraded and not has_directive(last, RECORD):
+        return next((unit for unit in chain.sections[:-1] if has_directive(_new(unit), RECORD)), None)
     return None
 
 
-def _new(unit: Unit) -> Lines:
-    return lines_of(unit.new_lines)
+def _new(unit: AccessSection) -> Lines:
+    return to_access_lines(unit.lines_24)
 
 
-def _layer(unit: Unit) -> Layer:
+def _layer(unit: AccessSection) -> AccessLayer:
     return unit.layer(_new(unit))
 
 
-def _is_closed(made: Control, layers: list[Layer]) -> bool:
+def _is_closed(analysis: AccessAnalysis, layers: list[AccessLayer]) -> bool:
     """Return True if 2.4 refuses everybody."""
-    decisions = made.solver.decisions
-    after: Decision | None = decisions.decided(V24.name, [decisions.layer(layer.kind, layer.htaccess, layer.lines) for layer in layers])
-    return after is not None and after.when[Verdict.FORBIDDEN] == decisions.space.true
+    decisions = analysis.solver.decisions
+    after: AccessDecision | None = decisions.decision(V24.name, [decisions.layer(layer.kind, layer.in_htaccess, layer.lines) for layer in layers])
+    return after is not None and after.when[AccessVerdict.FORBIDDEN] == decisions.space.true
 
 
-def _finding(made: Control, unit: Unit, other: Unit) -> Finding:
-    if unit.carried:
+def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection) -> Finding:
+    if unit.is_upgraded:
         return Finding("C20", unit.place, f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 asks both "
                        "and answers 403 to everybody (AH01797)", "write Require in the outer section too", Risk.CLOSES)
-    text = made.alone(unit)
+    text = analysis.lone_reason(unit)
     return Finding("C20", unit.place, f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 asks both and answers "
                    "403 to everybody (AH01630)", f"write {text} if those are meant who were let in by 2.2",
                    Risk.CLOSES)

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.config.model import SectionKind
-from whimbrel.errors import Place
-from whimbrel.upgrade.access_control.control import control, outermost
+from whimbrel.errors import SourceLocation
+from whimbrel.upgrade.access_control.control import analyze_access, outermost
 from whimbrel.upgrade.access_control.edits import at_start
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import FileEdit
 
 
-def unset_folders(estate: Estate) -> Iterator[tuple[Place, FileEdit]]:
+def unset_override_edits(tree: ConfigTree) -> Iterator[tuple[SourceLocation, FileEdit]]:
     """Where a line is missing, and the edit that puts it there: in <Directory />, which all others are laid over."""
-    made = control(estate)
-    if not any(override is None for chain in made.chains for _, override in chain.overrides):
+    analysis = analyze_access(tree)
+    if not any(override is None for chain in analysis.chains for _, override in chain.overrides):
         return
-    directories = [unit for unit in made.found.units if unit.kind is SectionKind.DIRECTORY and unit.statement is not None]
-    root = next((unit for unit in directories if unit.pattern == "/" and unit.regex is None and unit.server is None), None)
+    directories = [section for section in analysis.inventory.sections if section.kind is SectionKind.DIRECTORY and section.statement is not None]
+    root = next((section for section in directories if section.pattern == "/" and section.regex is None and section.server is None), None)
     if root is not None and root.statement is not None:
         yield root.place, at_start(root, ["AllowOverride All"])
         return
-    first = min((outermost(unit.statement) for unit in made.found.units if unit.statement is not None and not unit.htaccess),
-                key=lambda statement: statement.node.start, default=None) or _last(estate)
+    first = min((outermost(section.statement) for section in analysis.inventory.sections if section.statement is not None and not section.in_htaccess),
+                key=lambda statement: statement.node.start, default=None) or _last_statement(tree)
     if first is not None:
-        yield first.place, first.before(["<Directory />", "    AllowOverride All", "</Directory>"])
+        yield first.place, first.insert_before(["<Directory />", "    AllowOverride All", "</Directory>"])
 
 
-def _last(estate: Estate) -> Statement | None:
-    return estate.statements[-1] if estate.statements else None
+def _last_statement(tree: ConfigTree) -> Statement | None:
+    return tree.statements[-1] if tree.statements else None

@@ -11,14 +11,14 @@ from functools import lru_cache
 from typing import Final
 
 from whimbrel.config.model import SectionKind
-from whimbrel.octets import text
+from whimbrel.octets import to_text
 from whimbrel.syntax.tree import Node, Section
-from whimbrel.upgrade.access_control.chains import Chain
+from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_open, is_unclear
-from whimbrel.upgrade.access_control.sections import Unit, opened, relevant
-from whimbrel.upgrade.access_control.states import CONTROL, RECORD, says
+from whimbrel.upgrade.access_control.sections import AccessSection, open_branches, is_access_statement
+from whimbrel.upgrade.access_control.states import CONTROL, RECORD, has_directive
 from whimbrel.upgrade.access_control.variants import crowded
-from whimbrel.upgrade.estate import Estate, SourceFile, Statement
+from whimbrel.upgrade.estate import ConfigTree, SourceFile, Statement
 from whimbrel.upgrade.templates import TEMPLATE
 
 CARRIED: Final = ""
@@ -31,24 +31,24 @@ NEIGHBOUR: Final = "it meets a section that stays as it is"
 _BLOCK: Final = re.compile(r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$", re.MULTILINE)
 """Marks of a template that read or leave out whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
 
-Left = dict[Unit, str]
+Left = dict[AccessSection, str]
 """Each section that stays as it is, with the reason."""
 
 
-def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: Mapping[Unit, Unit], failed: Left) -> Left:
+def left(tree: ConfigTree, units: Sequence[AccessSection], chains: Sequence[SectionChain], like: Mapping[AccessSection, AccessSection], failed: Left) -> Left:
     """The sections that no edit may change.
 
     *failed* are those for which no text was found, with the reason; *like* has the section of another host that stands for each of some.
     """
     found: Left = {}
-    surely = {unit for unit in units if unit.carried and not _serves_both(unit) and not (is_ambiguous(unit) and is_of_22(estate))}
-    unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(estate, unit))}
+    surely = {unit for unit in units if unit.is_upgraded and not _serves_both(unit) and not (is_ambiguous(unit) and is_of_22(tree))}
+    unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(tree, unit))}
     reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
     reasons.update(dict.fromkeys((unit for unit in _below_open_override(units) if unit not in reasons), OVERRIDE))
-    spreading = {unit for unit in reasons if not (unit.htaccess and _is_damaged(estate, unit.file))}
+    spreading = {unit for unit in reasons if not (unit.in_htaccess and _is_damaged(tree, unit.file))}
     found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
     found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
-    found.update(dict.fromkeys(_behind({unit for unit in units if unit.carried}, chains), CARRIED))
+    found.update(dict.fromkeys(_behind({unit for unit in units if unit.is_upgraded}, chains), CARRIED))
     found.update(reasons)
     for unit in units:
         if unit.outer is not None and unit.outer in found and unit not in found:
@@ -57,66 +57,66 @@ def left(estate: Estate, units: Sequence[Unit], chains: Sequence[Chain], like: M
     return found
 
 
-def _below_open_override(units: Sequence[Unit]) -> Iterator[Unit]:
+def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSection]:
     """The .htaccess files, and the sections in them, in directories whose AllowOverride stands under an open condition."""
     areas = [unit for unit in units if any(is_open(line) for line in unit.overrides)]
     for unit in units if areas else ():
         file = unit if unit.outer is None else unit.outer
-        if unit.lines and file.kind is SectionKind.HTACCESS and any(_may_hold(area, file.folder) for area in areas):
+        if unit.lines and file.kind is SectionKind.HTACCESS and any(_may_hold(area, file.directory) for area in areas):
             yield unit
 
 
-def _may_hold(area: Unit, folder: str) -> bool:
+def _may_hold(area: AccessSection, folder: str) -> bool:
     is_plain = area.kind is SectionKind.DIRECTORY and area.regex is None and not area.fnmatch
     return not is_plain or folder.startswith(area.pattern)
 
 
-def _neighbours(start: Iterable[Unit], chains: Sequence[Chain]) -> set[Unit]:
+def _neighbours(start: Iterable[AccessSection], chains: Sequence[SectionChain]) -> set[AccessSection]:
     """*start* and all sections that meet one of the result."""
     found = set(start)
     before = -1
     while found and len(found) != before:
         before = len(found)
         for chain in chains:
-            if not found.isdisjoint(chain.units):
-                found.update(chain.units)
+            if not found.isdisjoint(chain.sections):
+                found.update(chain.sections)
     return found
 
 
-def _behind(start: set[Unit], chains: Sequence[Chain]) -> set[Unit]:
+def _behind(start: set[AccessSection], chains: Sequence[SectionChain]) -> set[AccessSection]:
     """*start*, and the sections that are only ever merged behind one of the result: what decides there cannot be compared."""
     found = set(start)
     before = -1
     while found and len(found) != before:
         before = len(found)
-        free: set[Unit] = set()
-        bound: set[Unit] = set()
+        free: set[AccessSection] = set()
+        bound: set[AccessSection] = set()
         for chain in chains:
-            first = next((at for at, unit in enumerate(chain.units) if unit in found), len(chain.units))
-            free.update(chain.units[:first])
-            bound.update(chain.units[first:])
+            first = next((at for at, unit in enumerate(chain.sections) if unit in found), len(chain.sections))
+            free.update(chain.sections[:first])
+            bound.update(chain.sections[first:])
         found |= bound - free
     return found
 
 
-def _serves_both(unit: Unit) -> bool:
+def _serves_both(unit: AccessSection) -> bool:
     """Return True if the section has a branch for each version."""
-    return bool(unit.branch) and says(unit.told, CONTROL)
+    return bool(unit.lines_24_only) and has_directive(unit.access_lines, CONTROL)
 
 
-def is_of_22(estate: Estate) -> bool:
+def is_of_22(tree: ConfigTree) -> bool:
     """Return True if the configuration loads its modules, and not those of 2.4: what 2.2 does not know has no other meaning there."""
-    return estate.has("loadmodule") and "authz_core_module" not in estate.new_modules
+    return tree.has("loadmodule") and "authz_core_module" not in tree.modules_24
 
 
-def is_ambiguous(unit: Unit) -> bool:
+def is_ambiguous(unit: AccessSection) -> bool:
     """Return True if the section has lists of 2.2 beside a word of Require that 2.2 does not know, and no container of 2.4."""
-    return unit.carried and not unit.surely_carried and says(unit.told, RECORD | {"satisfy"})
+    return unit.is_upgraded and not unit.is_surely_upgraded and has_directive(unit.access_lines, RECORD | {"satisfy"})
 
 
 # what the text does not settle ----------------------------------------------------------------------
-def _unsettled(estate: Estate, unit: Unit) -> str:
-    if _is_damaged(estate, unit.file):
+def _unsettled(tree: ConfigTree, unit: AccessSection) -> str:
+    if _is_damaged(tree, unit.file):
         return "its file has sections that are not closed, or closed without being opened"
     if _in_template(unit):
         return "a template decides which of its lines are there"
@@ -128,34 +128,34 @@ def _unsettled(estate: Estate, unit: Unit) -> str:
 def _holds_unclear(statement: Statement, outer: Statement | None) -> bool:
     if is_unclear(statement, outer):
         return True
-    return statement.is_section and any(_holds_unclear(child, statement) for child in opened(statement.children) if relevant(child))
+    return statement.is_section and any(_holds_unclear(child, statement) for child in open_branches(statement.children) if is_access_statement(child))
 
 
-def _in_template(unit: Unit) -> bool:
+def _in_template(unit: AccessSection) -> bool:
     """Return True if marks of a template stand in the section's body, or blocks of one anywhere in its file."""
     data = unit.file.document.bytes
     if _has_blocks(unit.file):
         return True
-    if not unit.file.template:
+    if not unit.file.is_template:
         return False
     if unit.statement is None:
         return any(TEMPLATE.search(line.args) for line in unit.lines)
     node = unit.statement.node
     assert isinstance(node, Section)
-    return TEMPLATE.search(text(data[node.body:node.end])) is not None
+    return TEMPLATE.search(to_text(data[node.body:node.end])) is not None
 
 
 @lru_cache(maxsize=64)
 def _has_blocks(file: SourceFile) -> bool:
-    return _BLOCK.search(text(file.document.bytes)) is not None
+    return _BLOCK.search(to_text(file.document.bytes)) is not None
 
 
-def _is_damaged(estate: Estate, file: SourceFile) -> bool:
+def _is_damaged(tree: ConfigTree, file: SourceFile) -> bool:
     """Return True if httpd cannot tell where the sections of the file end."""
-    known = estate.memo.setdefault("damaged files", {})
+    known = tree.cache.setdefault("damaged files", {})
     assert isinstance(known, dict)
     if file.path not in known:
-        known[file.path] = any(broken is file for broken, _ in estate.broken) or _has_open_section(file.document.children)
+        known[file.path] = any(broken is file for broken, _ in tree.malformed) or _has_open_section(file.document.children)
     return bool(known[file.path])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.syntax.words import getword
 
 _PROVIDERS: Final = {"file": "authn_file", "dbm": "authn_dbm", "anon": "authn_anon", "dbd": "authn_dbd", "ldap": "authnz_ldap"}
@@ -18,13 +18,13 @@ _WORDS: Final = {"file-owner": "authz_owner", "file-group": "authz_owner"}
 """The words of Require that belong to modules that one may do without."""
 
 
-def implied(sections: Iterable[Iterable[Line]]) -> list[str]:
+def implied(sections: Iterable[Iterable[AccessLine]]) -> list[str]:
     """The short names of the modules, those of users in front of those of groups."""
     found = dict.fromkeys(name for lines in sections for line in lines for name in _of(line))
     return sorted(found, key=lambda name: name.startswith("authz_"))
 
 
-def _of(line: Line) -> Iterator[str]:
+def _of(line: AccessLine) -> Iterator[str]:
     words = line.args.split()
     if line.children:
         for child in line.children:

@@ -8,31 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from whimbrel.access.layers import Line
-from whimbrel.modules.networks import BadAddress, parse_network
+from whimbrel.access.layers import AccessLine
+from whimbrel.modules.networks import InvalidNetwork, parse_network
 from whimbrel.records import dataclass
-from whimbrel.upgrade.access_control.states import OTHERS, Rules, merged, said, words
-from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, Leaf, Node, Tree, all_of, any_of, inverted, written
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, EffectiveRules, merge_effective, flatten_directives, split_args
+from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireLeaf, RequireNode, RequireTree, all_of, any_of, negate, to_lines
 
 _MODULES: Final = {
     "user": "authz_user", "valid-user": "authz_user", "group": "authz_groupfile", "file-group": "authz_groupfile", "file-owner": "authz_owner",
     "dbm-group": "authz_dbm", "dbm-file-group": "authz_dbm",
 }
-NOBODY: Final = Leaf("user")
+NOBODY: Final = RequireLeaf("user")
 """Asks for a password and lets nobody in."""
-BROKEN: Final = Leaf("internal-server-error")
+ERROR_500: Final = RequireLeaf("internal-server-error")
 """Answers 500 to whoever has given a right password, as 2.2 does where no module knows the words of Require; an alias, see `ALIAS`."""
-ALIAS: Final = Line("authzprovideralias", 'expr internal-server-error "-n %{REMOTE_USER} && -n file(\'/internal-server-error\')"')
+ALIAS: Final = AccessLine("authzprovideralias", 'expr internal-server-error "-n %{REMOTE_USER} && -n file(\'/internal-server-error\')"')
 """What `BROKEN` means: an expression that can't be evaluated once there is a user.  .htaccess files could not hold it themselves."""
 
 
-def needs_alias(lines: Sequence[Line]) -> bool:
+def needs_alias(lines: Sequence[AccessLine]) -> bool:
     """Return True if one of *lines* is `BROKEN`."""
-    return any(one.args == BROKEN.text for one in said(lines))
+    return any(one.args == ERROR_500.text for one in flatten_directives(lines))
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class AuthzContext:
     """What decides who owns the words of Require: *modules* in load order, and the kinds of group files that the chain names."""
 
     modules: tuple[str, ...]
@@ -41,34 +41,34 @@ class Surroundings:
 
 
 # hosts ----------------------------------------------------------------------------------------------
-def hosts(rules: Rules) -> Tree:
+def host_tree(rules: EffectiveRules) -> RequireTree:
     """Order, Allow and Deny."""
     allowed, denied = _list(rules.allows), _list(rules.denies)
     if rules.order == "deny,allow":
-        return any_of([allowed, inverted(denied)])
-    return all_of([allowed, inverted(denied)])
+        return any_of([allowed, negate(denied)])
+    return all_of([allowed, negate(denied)])
 
 
-def _list(entries: Sequence[str]) -> Tree:
+def _list(entries: Sequence[str]) -> RequireTree:
     return any_of([_entry(word) for word in entries])
 
 
-def _entry(word: str) -> Tree:
+def _entry(word: str) -> RequireTree:
     low = word.lower()
     if low == "all":
         return GRANTED
     if low.startswith("env=!"):
-        return Leaf("env", _quoted(word[5:]), negated=True)
+        return RequireLeaf("env", _quoted(word[5:]), negated=True)
     if low.startswith("env="):
-        return Leaf("env", _quoted(word[4:])) if word[4:] else Leaf("env")
-    return Leaf("ip", word) if _is_network(word) else Leaf("host", word)
+        return RequireLeaf("env", _quoted(word[4:])) if word[4:] else RequireLeaf("env")
+    return RequireLeaf("ip", word) if _is_network(word) else RequireLeaf("host", word)
 
 
 def _is_network(word: str) -> bool:
     address, slash, mask = word.partition("/")
     try:
         parse_network(address, mask if slash else None)
-    except BadAddress:
+    except InvalidNetwork:
         return False
     return True
 
@@ -78,11 +78,11 @@ def _quoted(word: str) -> str:
 
 
 # users ----------------------------------------------------------------------------------------------
-def users(requires: Sequence[str], around: Surroundings) -> Iterator[Tree]:
+def user_tree(requires: Sequence[str], authz_context: AuthzContext) -> Iterator[RequireTree]:
     """What the Require lines may come to, the likeliest first: 2.2 asks module after module, and the first one that knows a word decides."""
-    leaves = [leaf for text in requires for leaf in _require(text, around)]
+    leaves = [leaf for text in requires for leaf in _require(text, authz_context)]
     yield any_of(leaves) if leaves else NOBODY
-    families = _families(leaves, around)
+    families = _families(leaves, authz_context)
     for family in families:
         if len(families) > 1:
             yield any_of(family)
@@ -92,104 +92,104 @@ def users(requires: Sequence[str], around: Surroundings) -> Iterator[Tree]:
             yield any_of(family[:last + 1])
     if leaves:
         yield NOBODY
-    yield any_of([*leaves, BROKEN])
-    yield BROKEN
+    yield any_of([*leaves, ERROR_500])
+    yield ERROR_500
     for family in families:
         if len(families) > 1:
-            yield any_of([*family, BROKEN])
+            yield any_of([*family, ERROR_500])
 
 
-def _families(leaves: list[Leaf], around: Surroundings) -> list[list[Leaf]]:
+def _families(leaves: list[RequireLeaf], authz_context: AuthzContext) -> list[list[RequireLeaf]]:
     """The lines by the module that owns them, in the order in which 2.2 asks."""
-    found: dict[str, list[Leaf]] = {}
+    by_module: dict[str, list[RequireLeaf]] = {}
     for leaf in leaves:
-        found.setdefault(_MODULES.get(leaf.kind, leaf.kind), []).append(leaf)
-    order = [name.removesuffix("_module") for name in around.modules]
-    return [found[name] for name in sorted(found, key=lambda name: order.index(name) if name in order else -1)]
+        by_module.setdefault(_MODULES.get(leaf.kind, leaf.kind), []).append(leaf)
+    order = [name.removesuffix("_module") for name in authz_context.modules]
+    return [by_module[name] for name in sorted(by_module, key=lambda name: order.index(name) if name in order else -1)]
 
 
-def _require(text: str, around: Surroundings) -> list[Leaf]:
+def _require(text: str, authz_context: AuthzContext) -> list[RequireLeaf]:
     """The words of a line in 2.4's form; a word that no module of 2.2 knows is left out, as it was."""
     name, _, rest = text.strip().partition(" ")
-    kind, given = name.lower(), words(rest)
+    kind, given = name.lower(), split_args(rest)
     if name == "valid-user":
-        return [Leaf("valid-user")]
+        return [RequireLeaf("valid-user")]
     if name == "user":
-        return [Leaf("user", _texts(given))] if given else []
+        return [RequireLeaf("user", _quoted_words(given))] if given else []
     if kind == "group":
-        return [Leaf(k, _texts(given)) for k in _group_kinds(around, "group", "dbm-group")] if given else []
+        return [RequireLeaf(k, _quoted_words(given)) for k in _group_kinds(authz_context, "group", "dbm-group")] if given else []
     if kind == "file-group":
-        return [Leaf(k) for k in _group_kinds(around, "file-group", "dbm-file-group")]
+        return [RequireLeaf(k) for k in _group_kinds(authz_context, "file-group", "dbm-file-group")]
     if kind == "file-owner":
-        return [Leaf("file-owner")]
+        return [RequireLeaf("file-owner")]
     if kind.startswith("ldap-"):
-        return [Leaf(kind, rest.strip())]
+        return [RequireLeaf(kind, rest.strip())]
     return []
 
 
-def _group_kinds(around: Surroundings, by_file: str, by_dbm: str) -> list[str]:
-    return [by_file] * around.group_file + [by_dbm] * around.dbm_file or [by_file]
+def _group_kinds(authz_context: AuthzContext, by_file: str, by_dbm: str) -> list[str]:
+    return [by_file] * authz_context.group_file + [by_dbm] * authz_context.dbm_file or [by_file]
 
 
-def _texts(given: list[str]) -> str:
-    return " ".join(f'"{word}"' if not word or any(c in " \t'" for c in word) else word for word in given)
+def _quoted_words(words_given: list[str]) -> str:
+    return " ".join(f'"{word}"' if not word or any(c in " \t'" for c in word) else word for word in words_given)
 
 
 # both -----------------------------------------------------------------------------------------------
-def forms(chain: Sequence[tuple[Line, ...]], around: Surroundings) -> Iterator[tuple[Line, ...]]:
+def propose(chain: Sequence[tuple[AccessLine, ...]], authz_context: AuthzContext) -> Iterator[tuple[AccessLine, ...]]:
     """Proposals for a section that ends *chain*, the plainest first."""
-    state = merged(chain)
-    made: set[tuple[Line, ...]] = set()
-    for step in range(_most(state, around)):
-        by_class = {name: _decision(rules, step, around) for name, rules in state.items()}
+    state = merge_effective(chain)
+    proposed: set[tuple[AccessLine, ...]] = set()
+    for step in range(_max_steps(state, authz_context)):
+        by_class = {name: _decision(rules, step, authz_context) for name, rules in state.items()}
         for lines in by_method(by_class):
-            if lines not in made:
-                made.add(lines)
+            if lines not in proposed:
+                proposed.add(lines)
                 yield lines
 
 
-def _most(state: dict[str, Rules], around: Surroundings) -> int:
-    return max(len(list(users(rules.requires, around))) if rules.requires else 1 for rules in state.values())
+def _max_steps(state: dict[str, EffectiveRules], authz_context: AuthzContext) -> int:
+    return max(len(list(user_tree(rules.requires, authz_context))) if rules.requires else 1 for rules in state.values())
 
 
-def _decision(rules: Rules, step: int, around: Surroundings) -> Tree:
-    by_host = hosts(rules)
+def _decision(rules: EffectiveRules, step: int, authz_context: AuthzContext) -> RequireTree:
+    by_host = host_tree(rules)
     if not rules.requires:
         return by_host
-    choices = list(users(rules.requires, around))
+    choices = list(user_tree(rules.requires, authz_context))
     by_user = choices[min(step, len(choices) - 1)]
     return any_of([by_host, by_user]) if rules.satisfy == "any" else all_of([by_host, by_user])
 
 
-def by_method(state: dict[str, Tree]) -> Iterator[tuple[Line, ...]]:
+def by_method(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]:
     """The decisions of all classes of methods as one."""
     if len(set(state.values())) == 1:
-        yield written(state[OTHERS])
+        yield to_lines(state[OTHER_METHODS])
         return
     yield from _limited(state)
-    groups: dict[Tree, list[str]] = {}
+    groups: dict[RequireTree, list[str]] = {}
     for name, tree in state.items():
-        if name != OTHERS:
+        if name != OTHER_METHODS:
             groups.setdefault(tree, []).append(name)
-    named = " ".join(name for name in state if name != OTHERS)
-    same = groups.get(state[OTHERS], [])
+    named = " ".join(name for name in state if name != OTHER_METHODS)
+    same = groups.get(state[OTHER_METHODS], [])
     different = [name for name in state if name not in ("", *same)] or named.split()
-    parts = [all_of([Leaf("method", " ".join(names)), tree]) for tree, names in groups.items() if tree != state[OTHERS]]
-    parts.append(all_of([Leaf("method", " ".join(different), negated=True), state[OTHERS]]))
-    yield written(any_of(parts))
+    parts = [all_of([RequireLeaf("method", " ".join(names)), tree]) for tree, names in groups.items() if tree != state[OTHER_METHODS]]
+    parts.append(all_of([RequireLeaf("method", " ".join(different), negated=True), state[OTHER_METHODS]]))
+    yield to_lines(any_of(parts))
 
 
-def _limited(state: dict[str, Tree]) -> Iterator[tuple[Line, ...]]:
+def _limited(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]:
     """<Limit> or <LimitExcept> around the lines, where all other methods are free."""
     free = [name for name, tree in state.items() if tree == GRANTED]
     bound = [name for name in state if name not in free]
     if not free or len({state[name] for name in bound}) != 1:
         return
-    inner = written(state[bound[0]])
-    if OTHERS in bound:
-        yield (Line("limitexcept", " ".join(free), None, inner),)
+    inner = to_lines(state[bound[0]])
+    if OTHER_METHODS in bound:
+        yield (AccessLine("limitexcept", " ".join(free), None, inner),)
     else:
-        yield (Line("limit", " ".join(bound), None, inner),)
+        yield (AccessLine("limit", " ".join(bound), None, inner),)
 
 
-__all__ = ["BROKEN", "DENIED", "GRANTED", "NOBODY", "Node", "Surroundings", "forms", "hosts", "users"]
+__all__ = ["DENIED", "ERROR_500", "GRANTED", "NOBODY", "AuthzContext", "RequireNode", "host_tree", "propose", "user_tree"]

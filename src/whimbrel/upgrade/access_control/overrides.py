@@ -15,7 +15,7 @@ Override = frozenset[str] | None
 ALL: Final = frozenset({"authconfig", "limit", "fileinfo", "indexes", "options"})
 
 
-def merged(base: Override, lines: Iterable[Statement]) -> Override:
+def merge_overrides(base: Override, lines: Iterable[Statement]) -> Override:
     """*base* with the AllowOverride lines of a section; a line under an open condition can only add to it."""
     for line in lines:
         if line.name == "allowoverride":
@@ -33,19 +33,19 @@ def _branches(line: Statement) -> Iterator[Statement]:
 
 
 def _classes(words: list[str]) -> frozenset[str]:
-    found: set[str] = set()
+    classes: set[str] = set()
     for word in words:
         low = word.lower().partition("=")[0]
         if low == "none":
-            found.clear()
+            classes.clear()
         elif low == "all":
-            found = set(ALL)
+            classes = set(ALL)
         elif low in ALL:
-            found.add(low)
-    return frozenset(found)
+            classes.add(low)
+    return frozenset(classes)
 
 
-def admits_nothing(override: Override) -> bool:
+def is_htaccess_ignored(override: Override) -> bool:
     """Whether .htaccess files are not read."""
     return override is not None and not override
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from whimbrel.regex import RegexError, compile_regex
-from whimbrel.wildcards import wildcards
+from whimbrel.wildcards import compile_fnmatch
 
-MOST: Final = 6
+MAX_SAMPLES: Final = 6
 _CLASS: Final = re.compile(r"\[[!^]?(.)[^\]]*\]")
 _PLAIN: Final = "x0-_./ abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789,:;=+@!#$%&~"
 
 
-def of_regex(pattern: str) -> list[str]:
+def regex_samples(pattern: str) -> list[str]:
     """Up to `MOST` strings in which *pattern* is found, the plainest first; none where it can't be read."""
     try:
         compiled = compile_regex(pattern)
@@ -25,20 +25,20 @@ def of_regex(pattern: str) -> list[str]:
             tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
     except (RegexError, re.error, RecursionError, OverflowError):
         return []
-    found: dict[str, None] = {}
+    samples: dict[str, None] = {}
     for text in itertools.islice(_sequence(list(tree)), 40):
         if compiled.search(text) is not None:
-            found.setdefault(text)
-        if len(found) == MOST:
+            samples.setdefault(text)
+        if len(samples) == MAX_SAMPLES:
             break
-    return list(found)
+    return list(samples)
 
 
-def of_wildcards(pattern: str, *, by_segment: bool) -> list[str]:
+def wildcard_samples(pattern: str, *, by_segment: bool) -> list[str]:
     """Strings that the shell pattern matches as a whole."""
-    test = wildcards(pattern, by_segment=by_segment)
-    tries = (_CLASS.sub(letter, pattern).replace("*", star).replace("?", "x") for star in ("x", "") for letter in (r"\1", "x", "a", "0"))
-    return list(dict.fromkeys(text for text in tries if test.search(text) is not None))
+    compiled = compile_fnmatch(pattern, by_segment=by_segment)
+    candidates = (_CLASS.sub(letter, pattern).replace("*", star).replace("?", "x") for star in ("x", "") for letter in (r"\1", "x", "a", "0"))
+    return list(dict.fromkeys(text for text in candidates if compiled.search(text) is not None))
 
 
 def _sequence(items: list[Any]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 
-from whimbrel.upgrade.access_control.sections import Unit
+from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.estate import Statement
 from whimbrel.upgrade.model import FileEdit
 
@@ -12,15 +12,15 @@ Key = tuple[str, int]
 """A file, and where in it a statement begins."""
 
 
-def disagreeing(units: Iterable[Unit], written: Container[Unit], edits_of: Callable[[Unit], tuple[FileEdit, ...]]) -> set[Unit]:
+def disagreeing(units: Iterable[AccessSection], written: Container[AccessSection], edits_of: Callable[[AccessSection], tuple[FileEdit, ...]]) -> set[AccessSection]:
     """The sections of *units* whose edits contradict those of another section with the same lines; only those in *written* have any."""
-    shared: dict[Key, dict[Unit, None]] = {}
+    shared: dict[Key, dict[AccessSection, None]] = {}
     for unit in units:
         for statement in (*unit.lines, *([unit.statement] if unit.statement is not None else [])):
             if statement.included_from is not None:
                 shared.setdefault(_key(statement), {})[unit] = None
-    found: set[Unit] = set()
-    known: dict[Unit, frozenset[FileEdit]] = {}
+    found: set[AccessSection] = set()
+    known: dict[AccessSection, frozenset[FileEdit]] = {}
     for (path, _), units in shared.items():
         if len(units) > 1:
             for unit in units:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.records import dataclass, field
 from whimbrel.syntax.words import getword
 
@@ -18,36 +18,36 @@ GONE: Final = frozenset({
     "authzldapauthoritative", "authzdbdauthoritative", "authzdbmauthoritative", "authzgroupfileauthoritative", "authzuserauthoritative",
     "authzownerauthoritative", "authzdefaultauthoritative", "authdefaultauthoritative",
 })
-OTHERS: Final = ""
+OTHER_METHODS: Final = ""
 """The class of all methods that no <Limit> names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Methods:
+class MethodSet:
     """The methods of a <Limit> (*inverted*: of a <LimitExcept>); HEAD is GET."""
 
     names: frozenset[str]
     inverted: bool = False
 
-    def holds(self, name: str) -> bool:
+    def contains(self, name: str) -> bool:
         """Whether the method, or the class `OTHERS`, is among them."""
         return (name in self.names) is not self.inverted
 
 
-EVERY: Final = Methods(frozenset(), inverted=True)
+ALL_METHODS: Final = MethodSet(frozenset(), inverted=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class EffectiveDirective:
     """One directive outside of containers, with its methods."""
 
     name: str
     args: str
-    methods: Methods
+    methods: MethodSet
 
 
 @dataclass(slots=True)
-class Rules:
+class EffectiveRules:
     """What holds for one class of methods; *satisfy* is "any", "all" or ""."""
 
     order: str = "deny,allow"
@@ -57,64 +57,64 @@ class Rules:
     satisfy: str = ""
 
 
-def methods_of(line: Line) -> Methods:
+def methods_of(line: AccessLine) -> MethodSet:
     """Those of a container."""
-    names = frozenset("GET" if word == "HEAD" else word for word in words(line.args))
-    return Methods(names, line.name == "limitexcept")
+    names = frozenset("GET" if word == "HEAD" else word for word in split_args(line.args))
+    return MethodSet(names, line.name == "limitexcept")
 
 
-def words(text: str) -> list[str]:
+def split_args(text: str) -> list[str]:
     """The arguments as httpd's words."""
-    found, at = [], 0
+    args, at = [], 0
     while at < len(text):
         word, at = getword(text, at)
-        found.append(word)
-    return found
+        args.append(word)
+    return args
 
 
-def said(lines: Iterable[Line], methods: Methods = EVERY) -> Iterator[Said]:
+def flatten_directives(lines: Iterable[AccessLine], methods: MethodSet = ALL_METHODS) -> Iterator[EffectiveDirective]:
     """The directives of a section, those of containers included."""
     for line in lines:
         if line.name in ("limit", "limitexcept"):
-            yield from said(line.children, methods_of(line))
+            yield from flatten_directives(line.children, methods_of(line))
         elif line.is_container:
-            yield from said(line.children, methods)
+            yield from flatten_directives(line.children, methods)
         else:
-            yield Said(line.name, line.args, methods)
+            yield EffectiveDirective(line.name, line.args, methods)
 
 
-def says(lines: Iterable[Line], names: Iterable[str]) -> bool:
+def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:
     """Whether one of the directives *names* is among the lines or in their containers."""
-    wanted = frozenset(names)
-    return any(line.name in wanted for line in said(lines))
+    wanted_names = frozenset(names)
+    return any(line.name in wanted_names for line in flatten_directives(lines))
 
 
-def merged(chain: Sequence[tuple[Line, ...]]) -> dict[str, Rules]:
+def merge_effective(chain: Sequence[tuple[AccessLine, ...]]) -> dict[str, EffectiveRules]:
     """The rules by class of methods: one for each method that a container of the chain names, and `OTHERS`."""
-    every = [list(said(lines)) for lines in chain]
-    classes = {name for lines in every for one in lines for name in one.methods.names} | {OTHERS}
-    return {name: _rules(every, name) for name in sorted(classes)}
+    by_section = [list(flatten_directives(lines)) for lines in chain]
+    classes = {name for lines in by_section for directive in lines for name in directive.methods.names} | {OTHER_METHODS}
+    return {name: _effective_rules(by_section, name) for name in sorted(classes)}
 
 
-def _rules(chain: list[list[Said]], name: str) -> Rules:
-    rules = Rules()
+def _effective_rules(chain: list[list[EffectiveDirective]], name: str) -> EffectiveRules:
+    rules = EffectiveRules()
     for lines in chain:
-        if any(one.name in RECORD for one in lines):
+        if any(directive.name in RECORD for directive in lines):
             rules.order, rules.allows, rules.denies = "deny,allow", [], []
-        if any(one.name == "require" for one in lines):
+        if any(directive.name == "require" for directive in lines):
             rules.requires = []
-        for one in lines:
-            if one.methods.holds(name):
-                _apply(rules, one)
+        for directive in lines:
+            if directive.methods.contains(name):
+                _apply(rules, directive)
     return rules
 
 
-def _apply(rules: Rules, one: Said) -> None:
-    if one.name == "order":
-        rules.order = "".join(one.args.strip().strip('"').lower().split())  # a blank behind the comma: both versions refuse it
-    elif one.name in ("allow", "deny"):
-        (rules.allows if one.name == "allow" else rules.denies).extend(words(one.args)[1:])
-    elif one.name == "require":
-        rules.requires.append(one.args)
-    elif one.name == "satisfy":
-        rules.satisfy = one.args.strip().strip('"').lower()
+def _apply(rules: EffectiveRules, directive: EffectiveDirective) -> None:
+    if directive.name == "order":
+        rules.order = "".join(directive.args.strip().strip('"').lower().split())  # a blank behind the comma: both versions refuse it
+    elif directive.name in ("allow", "deny"):
+        (rules.allows if directive.name == "allow" else rules.denies).extend(split_args(directive.args)[1:])
+    elif directive.name == "require":
+        rules.requires.append(directive.args)
+    elif directive.name == "satisfy":
+        rules.satisfy = directive.args.strip().strip('"').lower()

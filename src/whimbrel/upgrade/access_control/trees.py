@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class RequireLeaf:
     """One Require line without its first word: *kind* is the provider, *words* its arguments as written; *negated*: ``not``."""
 
     kind: str
@@ -24,91 +24,91 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class RequireNode:
     """All or any of *parts*; an empty one is true or false."""
 
-    every: bool
-    parts: tuple[Tree, ...] = field(default=())
+    is_conjunction: bool
+    parts: tuple[RequireTree, ...] = field(default=())
 
 
-Tree = Leaf | Node
-GRANTED: Final = Node(True)
-DENIED: Final = Node(False)
+RequireTree = RequireLeaf | RequireNode
+GRANTED: Final = RequireNode(True)
+DENIED: Final = RequireNode(False)
 _JOINING: Final = frozenset({"ip", "host", "env", "user", "group"})
 
 
-def all_of(parts: Iterable[Tree]) -> Tree:
+def all_of(parts: Iterable[RequireTree]) -> RequireTree:
     """The conjunction, flattened; refused where one part always is."""
-    return _joined(True, parts)
+    return _combine(True, parts)
 
 
-def any_of(parts: Iterable[Tree]) -> Tree:
+def any_of(parts: Iterable[RequireTree]) -> RequireTree:
     """The disjunction, flattened; granted where one part always is."""
-    return _joined(False, parts)
+    return _combine(False, parts)
 
 
-def _joined(every: bool, parts: Iterable[Tree]) -> Tree:
-    flat: dict[Tree, None] = {}
-    end = DENIED if every else GRANTED
+def _combine(is_conjunction: bool, parts: Iterable[RequireTree]) -> RequireTree:
+    flat: dict[RequireTree, None] = {}
+    end = DENIED if is_conjunction else GRANTED
     for part in parts:
         if part == end:
             return end
-        if isinstance(part, Node) and part.every is every:
+        if isinstance(part, RequireNode) and part.is_conjunction is is_conjunction:
             flat.update(dict.fromkeys(part.parts))
         else:
             flat[part] = None
-    found = tuple(flat)
-    return found[0] if len(found) == 1 else Node(every, found)
+    flat_parts = tuple(flat)
+    return flat_parts[0] if len(flat_parts) == 1 else RequireNode(is_conjunction, flat_parts)
 
 
-def inverted(tree: Tree) -> Tree:
+def negate(tree: RequireTree) -> RequireTree:
     """The negation, driven down to the leaves."""
-    if isinstance(tree, Leaf):
-        return Leaf(tree.kind, tree.words, not tree.negated)
-    return _joined(not tree.every, [inverted(part) for part in tree.parts])
+    if isinstance(tree, RequireLeaf):
+        return RequireLeaf(tree.kind, tree.words, not tree.negated)
+    return _combine(not tree.is_conjunction, [negate(part) for part in tree.parts])
 
 
 # writing --------------------------------------------------------------------------------------------
-def written(tree: Tree) -> tuple[Line, ...]:
+def to_lines(tree: RequireTree) -> tuple[AccessLine, ...]:
     """The lines of a section that decides as *tree* does."""
-    return tuple(_lines(tree, every=False))
+    return tuple(_lines(tree, in_conjunction=False))
 
 
-def _require(text: str) -> Line:
-    return Line("require", text)
+def _require(text: str) -> AccessLine:
+    return AccessLine("require", text)
 
 
-def _lines(tree: Tree, *, every: bool) -> list[Line]:
+def _lines(tree: RequireTree, *, in_conjunction: bool) -> list[AccessLine]:
     """*tree* inside of a container of the kind *every*."""
     if tree in (GRANTED, DENIED):
         return [_require("all granted" if tree == GRANTED else "all denied")]
-    if isinstance(tree, Leaf):
-        if tree.negated and not every:
-            return [Line("requireall", "", None, (_require("all granted"), _require(tree.text)))]
+    if isinstance(tree, RequireLeaf):
+        if tree.negated and not in_conjunction:
+            return [AccessLine("requireall", "", None, (_require("all granted"), _require(tree.text)))]
         return [_require(tree.text)]
-    if tree.every is every:
+    if tree.is_conjunction is in_conjunction:
         return _parts(tree)
     inner = _parts(tree)
     if len(inner) == 1 and not inner[0].args.startswith("not "):
         return inner
-    if tree.every and all(isinstance(part, Leaf) and part.negated for part in tree.parts):
+    if tree.is_conjunction and all(isinstance(part, RequireLeaf) and part.negated for part in tree.parts):
         inner = [_require("all granted"), *inner]
-    return [Line("requireall" if tree.every else "requireany", "", None, tuple(inner))]
+    return [AccessLine("requireall" if tree.is_conjunction else "requireany", "", None, tuple(inner))]
 
 
-def _parts(tree: Node) -> list[Line]:
+def _parts(tree: RequireNode) -> list[AccessLine]:
     """The parts of a container; neighbouring lists of one kind are one line where that says the same."""
-    found: list[Tree] = []
+    merged_parts: list[RequireTree] = []
     for part in tree.parts:
-        last = found[-1] if found else None
-        if isinstance(part, Leaf) and isinstance(last, Leaf) and _join(tree.every, last, part):
-            found[-1] = Leaf(part.kind, f"{last.words} {part.words}", part.negated)
+        last = merged_parts[-1] if merged_parts else None
+        if isinstance(part, RequireLeaf) and isinstance(last, RequireLeaf) and _can_join(tree.is_conjunction, last, part):
+            merged_parts[-1] = RequireLeaf(part.kind, f"{last.words} {part.words}", part.negated)
         else:
-            found.append(part)
-    return [line for part in found for line in _lines(part, every=tree.every)]
+            merged_parts.append(part)
+    return [line for part in merged_parts for line in _lines(part, in_conjunction=tree.is_conjunction)]
 
 
-def _join(every: bool, first: Leaf, second: Leaf) -> bool:
+def _can_join(in_conjunction: bool, first: RequireLeaf, second: RequireLeaf) -> bool:
     """Words of one line are alternatives: positive lines join in RequireAny, negative ones in RequireAll."""
     same = first.kind == second.kind and first.negated is second.negated
-    return same and first.kind in _JOINING and first.negated is every and first.words != "" != second.words
+    return same and first.kind in _JOINING and first.negated is in_conjunction and first.words != "" != second.words

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.records import replace
-from whimbrel.upgrade.access_control.chains import Chain
+from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, Condition, Literal
-from whimbrel.upgrade.access_control.sections import Unit
-from whimbrel.upgrade.access_control.split import Form, Lines, Repeat
+from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.split import Replacement, Lines, Repetition
 
 Key = tuple[tuple[Condition, bool], ...]
 
@@ -29,57 +29,57 @@ class Variants:
         chains: the chains of variants.
     """
 
-    def __init__(self, units: Sequence[Unit], chains: Sequence[Chain], split: Collection[Unit] = ()) -> None:
+    def __init__(self, units: Sequence[AccessSection], chains: Sequence[SectionChain], split: Collection[AccessSection] = ()) -> None:
         """*split*: the sections that may become something else for each combination of the conditions of sections around them."""
         self._depends = _dependencies(units, chains, split)
-        self.base: dict[Unit, Unit] = {}
-        self.of: dict[Unit, dict[Key, Unit]] = {}
-        self.units: list[Unit] = []
+        self.base: dict[AccessSection, AccessSection] = {}
+        self.of: dict[AccessSection, dict[Key, AccessSection]] = {}
+        self.units: list[AccessSection] = []
         for unit in units:
             for key in _keys(self._depends[unit]):
                 if all(literal.holds(dict(key)) for literal in unit.conditions):
                     self.units.append(self._variant(unit, key))
         self.chains = _distinct(chain for one in chains for chain in self._chains(one))
 
-    def is_plain(self, unit: Unit) -> bool:
+    def is_plain(self, unit: AccessSection) -> bool:
         """Return True if the section depends on no condition."""
         return not self._depends[unit]
 
-    def conditions(self, unit: Unit) -> tuple[Condition, ...]:
+    def conditions(self, unit: AccessSection) -> tuple[Condition, ...]:
         """The conditions that the section depends on, those of its own text first."""
         return tuple(dict.fromkeys([*unit.choices, *self._depends[unit]]))
 
-    def _variant(self, unit: Unit, key: Key) -> Unit:
+    def _variant(self, unit: AccessSection, key: Key) -> AccessSection:
         known = self.of.setdefault(unit, {})
         if key not in known:
             if not key:
                 known[key] = unit
             else:
                 outer = unit.outer if unit.outer is None else self._variant(unit.outer, self._restricted(unit.outer, dict(key)))
-                known[key] = replace(unit, outer=outer, _told=unit.told_under(dict(key)))
+                known[key] = replace(unit, outer=outer, _told=unit.lines_under(dict(key)))
             self.base[known[key]] = unit
         return known[key]
 
-    def _restricted(self, unit: Unit, values: dict[Condition, bool]) -> Key:
+    def _restricted(self, unit: AccessSection, values: dict[Condition, bool]) -> Key:
         return tuple((condition, values[condition]) for condition in self._depends[unit])
 
-    def _chains(self, chain: Chain) -> Iterator[Chain]:
+    def _chains(self, chain: SectionChain) -> Iterator[SectionChain]:
         """The chain for each combination of the conditions that its sections depend on."""
-        conditions = list(dict.fromkeys(condition for unit in chain.units for condition in self._depends[unit]))
+        conditions = list(dict.fromkeys(condition for unit in chain.sections for condition in self._depends[unit]))
         if not conditions:
             yield chain
             return
         for key in _keys(conditions):
             values = dict(key)
-            units = {unit: self._variant(unit, self._restricted(unit, values)) for unit in chain.units
+            units = {unit: self._variant(unit, self._restricted(unit, values)) for unit in chain.sections
                      if all(literal.holds(values) for literal in unit.conditions)}
             overrides = tuple((self._variant(unit, self._restricted(unit, values)), override) for unit, override in chain.overrides)
-            speaking = tuple(variant for variant in units.values() if variant.told)
+            speaking = tuple(variant for variant in units.values() if variant.access_lines)
             if speaking:
-                yield Chain(speaking, chain.url, chain.path, chain.sure, overrides, _given(values))
+                yield SectionChain(speaking, chain.url, chain.path, chain.is_certain, overrides, _given(values))
 
     # back -------------------------------------------------------------------------------------------
-    def joined(self, unit: Unit, form_of: Callable[[Unit], Form]) -> Form:
+    def joined(self, unit: AccessSection, form_of: Callable[[AccessSection], Replacement]) -> Replacement:
         """One form for the section: what its variants become, with conditions around what differs."""
         forms = [(dict(key), form_of(variant)) for key, variant in self.of[unit].items()]
         conditions = self.conditions(unit)
@@ -88,21 +88,21 @@ class Variants:
         repeats = []
         for holder, prefix in holders:
             table = [(values, _control_at(self.base, form, holder, prefix)) for values, form in forms]
-            repeats.append(Repeat(holder, _tree(conditions, table), prefix))
-        return Form(control, tuple(repeats))
+            repeats.append(Repetition(holder, _tree(conditions, table), prefix))
+        return Replacement(control, tuple(repeats))
 
 
-def _distinct(chains: Iterable[Chain]) -> list[Chain]:
+def _distinct(chains: Iterable[SectionChain]) -> list[SectionChain]:
     """One chain for each sequence of sections, sure ones first."""
-    best: dict[tuple[object, object], Chain] = {}
+    best: dict[tuple[object, object], SectionChain] = {}
     for chain in chains:
-        known = best.get((chain.units, chain.overrides))
-        if known is None or (chain.sure and not known.sure):
-            best[chain.units, chain.overrides] = chain
-    return sorted(best.values(), key=lambda chain: not chain.sure)
+        known = best.get((chain.sections, chain.overrides))
+        if known is None or (chain.is_certain and not known.is_certain):
+            best[chain.sections, chain.overrides] = chain
+    return sorted(best.values(), key=lambda chain: not chain.is_certain)
 
 
-def _control_at(base: dict[Unit, Unit], form: Form, holder: Unit, prefix: str) -> Lines:
+def _control_at(base: dict[AccessSection, AccessSection], form: Replacement, holder: AccessSection, prefix: str) -> Lines:
     return next((repeat.control for repeat in form.repeats if base[repeat.holder] is holder and repeat.prefix == prefix), ())
 
 
@@ -120,7 +120,7 @@ def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition,
     if not table or all(lines == table[0][1] for _, lines in table):
         return table[0][1] if table else ()
     first, rest = conditions[0], conditions[1:]
-    found: list[Line] = []
+    found: list[AccessLine] = []
     sides = {value: _tree(rest, [row for row in table if row[0].get(first, value) is value]) for value in (True, False)}
     if sides[True] == sides[False]:
         return sides[True]
@@ -130,30 +130,30 @@ def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition,
     return tuple(found)
 
 
-def own_conditions(units: Iterable[Unit]) -> dict[Unit, dict[Condition, None]]:
+def own_conditions(units: Iterable[AccessSection]) -> dict[AccessSection, dict[Condition, None]]:
     """The conditions that decide whether a section is read, and which of its lines."""
     own = {unit: dict.fromkeys([*(literal.condition for literal in unit.conditions), *unit.choices]) for unit in units}
     for unit in own:
         for outer in _outer(unit):
-            if unit.htaccess:
+            if unit.in_htaccess:
                 own[outer].update(own[unit])  # a line that is refused refuses the whole file
     return own
 
 
-def crowded(units: Iterable[Unit], chains: Iterable[Chain]) -> frozenset[Unit]:
+def crowded(units: Iterable[AccessSection], chains: Iterable[SectionChain]) -> frozenset[AccessSection]:
     """The sections of chains that depend on more conditions than `MAX_CONDITIONS`."""
     own = own_conditions(units)
-    return frozenset(unit for chain in chains if len({one for unit in chain.units for one in own[unit]}) > MAX_CONDITIONS for unit in chain.units)
+    return frozenset(unit for chain in chains if len({one for unit in chain.sections for one in own[unit]}) > MAX_CONDITIONS for unit in chain.sections)
 
 
-def _outer(unit: Unit) -> Iterator[Unit]:
+def _outer(unit: AccessSection) -> Iterator[AccessSection]:
     outer = unit.outer
     while outer is not None:
         yield outer
         outer = outer.outer
 
 
-def _dependencies(units: Sequence[Unit], chains: Sequence[Chain], split: Collection[Unit]) -> dict[Unit, tuple[Condition, ...]]:
+def _dependencies(units: Sequence[AccessSection], chains: Sequence[SectionChain], split: Collection[AccessSection]) -> dict[AccessSection, tuple[Condition, ...]]:
     own = own_conditions(units)
     found = {unit: dict(conditions) for unit, conditions in own.items()}
     for unit in units:
@@ -161,7 +161,7 @@ def _dependencies(units: Sequence[Unit], chains: Sequence[Chain], split: Collect
             found[unit].update(own[outer])
     for chain in chains:
         so_far: dict[Condition, None] = {}
-        for unit in chain.units:
+        for unit in chain.sections:
             so_far.update(own[unit])
             if unit in split and len(so_far.keys() | found[unit].keys()) <= MAX_CONDITIONS:
                 found[unit].update(so_far)

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import FileEdit
 
-BRANCHES: Final = ("<ifmodule", "<ifdefine", "<ifversion", "<iffile", "<ifdirective", "<ifsection")
+BRANCH_SECTIONS: Final = ("<ifmodule", "<ifdefine", "<ifversion", "<iffile", "<ifdirective", "<ifsection")
 """Sections that only decide whether their lines are read."""
-NEW: Final = "<IfModule mod_authz_core.c>"
-OLD: Final = "<IfModule !mod_authz_core.c>"
-END: Final = "</IfModule>"
+GUARD_24: Final = "<IfModule mod_authz_core.c>"
+GUARD_22: Final = "<IfModule !mod_authz_core.c>"
+GUARD_END: Final = "</IfModule>"
 
 
 # where -------------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ def server_of(line: Statement) -> Statement | None:
 
 def scope_of(line: Statement) -> Statement | None:
     """The section that *line* configures: the innermost one that is no branch; None at the top of a file's tree."""
-    return next((section for section in line.enclosing() if section.name not in BRANCHES), None)
+    return next((section for section in line.enclosing() if section.name not in BRANCH_SECTIONS), None)
 
 
 def at_server_level(line: Statement) -> bool:
@@ -33,42 +33,42 @@ def at_server_level(line: Statement) -> bool:
     return line.file.role is Role.MAIN and (scope is None or scope.name == "<virtualhost")
 
 
-def same_place(one: Statement, other: Statement) -> bool:
+def has_same_scope(line: Statement, other: Statement) -> bool:
     """Whether both configure the same server, section or .htaccess folder."""
-    scope = scope_of(one)
-    return scope is scope_of(other) and (scope is not None or (one.file.role, one.file.folder) == (other.file.role, other.file.folder))
+    scope = scope_of(line)
+    return scope is scope_of(other) and (scope is not None or (line.file.role, line.file.directory) == (other.file.role, other.file.directory))
 
 
 def branches_of(line: Statement) -> list[Statement]:
     """The branches around *line* within its scope."""
-    found = []
+    branches = []
     for section in line.enclosing():
-        if section.name not in BRANCHES:
+        if section.name not in BRANCH_SECTIONS:
             break
-        found.append(section)
-    return found
+        branches.append(section)
+    return branches
 
 
-def in_24(estate: Estate, *names: str) -> Iterator[Statement]:
+def lines_for_24(tree: ConfigTree, *names: str) -> Iterator[Statement]:
     """All lines called *names* that 2.4 may read, those of its own branches too."""
-    return (line for line in estate.named(*names, dead=True) if line.in_24 is not False)
+    return (line for line in tree.named(*names, include_inactive=True) if line.in_24 is not False)
 
 
-def positions(estate: Estate) -> dict[int, int]:
+def reading_order(tree: ConfigTree) -> dict[int, int]:
     """The place of each statement in the order of reading, by its id."""
-    found = estate.memo.get("positions")
-    if not isinstance(found, dict):
-        found = estate.memo["positions"] = {id(line): at for at, line in enumerate(estate.everything())}
-    return found
+    order = tree.cache.get("positions")
+    if not isinstance(order, dict):
+        order = tree.cache["positions"] = {id(line): at for at, line in enumerate(tree.all_statements())}
+    return order
 
 
-def lacks(estate: Estate, module: str) -> bool:
+def is_module_missing(tree: ConfigTree, module: str) -> bool:
     """Whether the configuration loads modules, but *module* (an identifier) not under 2.4."""
-    return module not in estate.new_modules and estate.has("loadmodule")
+    return module not in tree.modules_24 and tree.has("loadmodule")
 
 
 # what --------------------------------------------------------------------------------------------
-def quoted(word: str) -> str:
+def quote_arg(word: str) -> str:
     """*word* as an argument, in quotes where it needs them; what getword makes of it is *word*."""
     if word and not any(c in word for c in " \t\"'\\"):
         return word
@@ -79,43 +79,43 @@ def quoted(word: str) -> str:
     return '"' + "".join(out) + '"'
 
 
-def reads_back(word: str) -> bool:
+def is_quotable(word: str) -> bool:
     """Whether `quoted` has a form for *word* that httpd reads as the same."""
-    return getword(quoted(word))[0] == word
+    return getword(quote_arg(word))[0] == word
 
 
 # edits -------------------------------------------------------------------------------------------
-def drop(estate: Estate, line: Statement) -> tuple[FileEdit, ...]:
+def remove_line(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ...]:
     """Take *line* away, or keep it for 2.2 alone."""
-    return swap(estate, line, ())
+    return replace_guarded(tree, line, ())
 
 
-def change(estate: Estate, line: Statement, args: str) -> tuple[FileEdit, ...]:
+def change_args(tree: ConfigTree, line: Statement, args: str) -> tuple[FileEdit, ...]:
     """Give *line* other arguments; with the wish for both versions, 2.2 keeps the old ones."""
-    return swap(estate, line, [f"{line.node.name} {args}"]) if estate.wishes.also_22 else (line.put_args(args),)
+    return replace_guarded(tree, line, [f"{line.node.name} {args}"]) if tree.options.also_22 else (line.replace_args(args),)
 
 
-def swap(estate: Estate, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
+def replace_guarded(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
     """Put *lines* in the place of *line*; with the wish for both versions, 2.2 keeps the old one."""
     wanted = list(lines)
-    if not estate.wishes.also_22:
+    if not tree.options.also_22:
         return (line.replace(wanted) if wanted else line.remove(),)
-    return line.before([OLD]), line.after([END, *_for_24(wanted)])
+    return line.insert_before([GUARD_22]), line.insert_after([GUARD_END, *_guarded_24(wanted)])
 
 
-def below(estate: Estate, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
+def insert_below(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
     """Put *lines*, which only 2.4 takes, below *line*."""
-    return (line.after(_wished(estate, lines)),)
+    return (line.insert_after(_with_guard(tree, lines)),)
 
 
-def above(estate: Estate, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
+def insert_above(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
     """Put *lines*, which only 2.4 takes, above *line*."""
-    return (line.before(_wished(estate, lines)),)
+    return (line.insert_before(_with_guard(tree, lines)),)
 
 
-def _wished(estate: Estate, lines: Iterable[str]) -> list[str]:
-    return _for_24(list(lines)) if estate.wishes.also_22 else list(lines)
+def _with_guard(tree: ConfigTree, lines: Iterable[str]) -> list[str]:
+    return _guarded_24(list(lines)) if tree.options.also_22 else list(lines)
 
 
-def _for_24(lines: list[str]) -> list[str]:
-    return [NEW, *(f"    {line}" for line in lines), END] if lines else []
+def _guarded_24(lines: list[str]) -> list[str]:
+    return [GUARD_24, *(f"    {line}" for line in lines), GUARD_END] if lines else []

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.config.site import Site
 from tests.unit.modules.asked import ask, engine
 
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.dialect import V22
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
@@ -42,12 +42,12 @@ def test_default_type_warns(tmp_path: Path, conf: str, warned: bool) -> None:
 
 
 def test_values(tmp_path: Path) -> None:
-    conf = Site(tmp_path, "SetHandler SERVER-STATUS\nAddDefaultCharset On\nForceType TEXT/X\n").load().main.defaults.record(CoreFolder)
+    conf = Site(tmp_path, "SetHandler SERVER-STATUS\nAddDefaultCharset On\nForceType TEXT/X\n").load().main.defaults.record(CoreDirConfig)
     assert (conf.handler, conf.add_default_charset, conf.forced_type) == ("server-status", "iso-8859-1", "text/x")
 
 
 def test_filters_by_type_of_22(tmp_path: Path) -> None:
-    conf = Site(tmp_path, "AddOutputFilterByType A;B text/HTML text/x\n").load(V22).main.defaults.record(CoreFolder)
+    conf = Site(tmp_path, "AddOutputFilterByType A;B text/HTML text/x\n").load(V22).main.defaults.record(CoreDirConfig)
     assert conf.filters_by_type == {"text/html": ["a", "b"], "text/x": ["a", "b"]}
     assert Site(tmp_path, "AddOutputFilterByType ;A text/html\n").check("2.2").endswith("invalid filter name")
 

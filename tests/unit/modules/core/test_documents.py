@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import CoreFolder
+from whimbrel.config.core import CoreDirConfig
 from whimbrel.dialect import V22, V24, Dialect
 from whimbrel.modules.core.documents import DocumentTemplate
 
@@ -16,7 +16,7 @@ LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 
 def document(tmp_path: Path, argument: str, dialect: Dialect = V24) -> object:
     """What a 404 is answered with."""
-    return Site(tmp_path, f"ErrorDocument 404 {argument}\n").load(dialect).main.defaults.record(CoreFolder).error_documents[404]
+    return Site(tmp_path, f"ErrorDocument 404 {argument}\n").load(dialect).main.defaults.record(CoreDirConfig).error_documents[404]
 
 
 @pytest.mark.parametrize(

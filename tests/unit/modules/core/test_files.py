@@ -10,7 +10,7 @@ import pytest
 from tests.unit.config.site import Site
 from tests.unit.modules.access import Site as Serving
 
-from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreFolder, EtagBits
+from whimbrel.config.core import ETAG_DIGEST, ETAG_INODE, ETAG_MTIME, ETAG_NONE, ETAG_SIZE, CoreDirConfig, EtagBits
 from whimbrel.dialect import V22
 from whimbrel.registry.settings import merge
 
@@ -21,9 +21,9 @@ LETTERS = {"I": ETAG_INODE, "S": ETAG_SIZE, "M": ETAG_MTIME}
 
 def bits(tmp_path: Path, *settings: str) -> int:
     """What nested sections with these FileETag lines come to."""
-    now = CoreFolder()
+    now = CoreDirConfig()
     for words in settings:
-        now = merge(now, Site(tmp_path, f"FileETag {words}\n" if words else "").load().main.defaults.record(CoreFolder))
+        now = merge(now, Site(tmp_path, f"FileETag {words}\n" if words else "").load().main.defaults.record(CoreDirConfig))
     return now.etag.value if isinstance(now.etag, EtagBits) else DEFAULT
 
 
@@ -81,7 +81,7 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 
 
 def test_encoded_slashes(tmp_path: Path) -> None:
-    conf = Site(tmp_path, "AllowEncodedSlashes NoDecode\n").load(V22).main.defaults.record(CoreFolder)
+    conf = Site(tmp_path, "AllowEncodedSlashes NoDecode\n").load(V22).main.defaults.record(CoreDirConfig)
     assert (conf.encoded_slashes, conf.decode_slashes) == (True, False)
 
 

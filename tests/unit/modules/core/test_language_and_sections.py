@@ -15,10 +15,10 @@ from whimbrel.config.core import (
     OPT_MULTI,
     OPT_SYM_LINKS,
     OPT_SYM_OWNER,
-    CoreFolder,
+    CoreDirConfig,
 )
 from whimbrel.dialect import V22
-from whimbrel.directives.spec import Where
+from whimbrel.directives.spec import Context
 
 LINE = "AH00526: Syntax error on line {} of @/conf/httpd.conf:\n{}"
 ON_READ = "apache2: Syntax error on line 1 of @/conf/httpd.conf: "
@@ -96,22 +96,22 @@ def test_bad_version_tests(tmp_path: Path, test: str, reason: str) -> None:
 def test_old_options_may_be_mixed(tmp_path: Path) -> None:
     """`+Indexes FollowSymLinks` loses Indexes, `FollowSymLinks +Indexes` keeps both (2.2.34)."""
     conf = "<Directory /a>\nOptions +Indexes FollowSymLinks\n</Directory>\n<Directory /b>\nOptions FollowSymLinks +Indexes\n</Directory>\n"
-    first, second = (s.layer.record(CoreFolder).options.value for s in Site(tmp_path, conf).load(V22).main.directories)
+    first, second = (s.layer.record(CoreDirConfig).options.value for s in Site(tmp_path, conf).load(V22).main.directories)
     assert (first, second) == (OPT_SYM_LINKS, OPT_SYM_LINKS | OPT_INDEXES)
 
 
 def test_allow_override(tmp_path: Path) -> None:
     conf = "<Directory />\nAllowOverride FileInfo Options=MultiViews,Indexes Nonfatal=Unknown\n</Directory>\n"
-    core = Site(tmp_path, conf).load().main.directories[0].layer.record(CoreFolder)
-    assert core.override == int(Where.OR_FILEINFO | Where.OR_OPTIONS)
+    core = Site(tmp_path, conf).load().main.directories[0].layer.record(CoreDirConfig)
+    assert core.override == int(Context.OR_FILEINFO | Context.OR_OPTIONS)
     assert core.override_options == OPT_MULTI | OPT_INDEXES
-    assert core.nonfatal == int(Where.NONFATAL_UNKNOWN)
+    assert core.nonfatal == int(Context.NONFATAL_UNKNOWN)
 
 
 @pytest.mark.parametrize("words", ["Options=", "Options=,"])
 def test_an_empty_list_of_options_admits_all(tmp_path: Path, words: str) -> None:
     """As 2.4.71 does: Options MultiViews and SymLinksIfOwnerMatch pass too."""
-    core = Site(tmp_path, f"<Directory />\nAllowOverride {words}\n</Directory>\n").load().main.directories[0].layer.record(CoreFolder)
+    core = Site(tmp_path, f"<Directory />\nAllowOverride {words}\n</Directory>\n").load().main.directories[0].layer.record(CoreDirConfig)
     assert core.override_options == OPT_ALL | OPT_MULTI | OPT_SYM_OWNER
 
 
@@ -147,6 +147,6 @@ def test_server_root_is_read_inside_sections_too(tmp_path: Path) -> None:
 def test_includes_without_exec_takes_exec_away(tmp_path: Path) -> None:
     """An inner +IncludesNOEXEC over an outer Includes: exec is off (server/core.c's merge; CVE-2009-1195)."""
     conf = "<Directory />\nOptions Includes\n</Directory>\n<Directory /a>\nOptions +IncludesNOEXEC\n</Directory>\n"
-    outer, inner = (s.layer.record(CoreFolder).options for s in Site(tmp_path, conf).load().main.directories)
+    outer, inner = (s.layer.record(CoreDirConfig).options for s in Site(tmp_path, conf).load().main.directories)
     assert outer.value == OPT_INCLUDES | OPT_INC_WITH_EXEC
     assert inner.over(outer).value == OPT_INCLUDES

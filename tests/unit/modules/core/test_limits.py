@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import CoreFolder, CoreServer
+from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.dialect import V22
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
@@ -41,14 +41,14 @@ def test_accepted(tmp_path: Path, line: str) -> None:
 
 def test_values(tmp_path: Path) -> None:
     conf = Site(tmp_path, "MaxRanges unlimited\nLimitInternalRecursion 3 4\nTimeout 7s\nLimitRequestBody 0\n").load()
-    server, folder = conf.main.conf(CoreServer), conf.main.defaults.record(CoreFolder)
+    server, folder = conf.main.config(CoreServerConfig), conf.main.defaults.record(CoreDirConfig)
     assert (server.max_redirects, server.max_subrequests, server.timeout) == (3, 4, 7.0)
     assert (folder.max_ranges, folder.limit_body) == (-1, 0)
 
 
 def test_timeout_that_nobody_sets(tmp_path: Path) -> None:
-    assert Site(tmp_path, "").load().main.conf(CoreServer).timeout == 60.0
-    assert Site(tmp_path, "").load(V22).main.conf(CoreServer).timeout == 300.0
+    assert Site(tmp_path, "").load().main.config(CoreServerConfig).timeout == 60.0
+    assert Site(tmp_path, "").load(V22).main.config(CoreServerConfig).timeout == 300.0
 
 
 @pytest.mark.parametrize(("words", "codes"), [("4", []), ("3", ["AH00119"]), ("10 2", ["AH00120"]), ("3 3", ["AH00119", "AH00120"])])

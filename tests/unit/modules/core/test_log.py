@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.model import LogSink
 from whimbrel.dialect import V22
 from whimbrel.modules.core.log import error_sink
@@ -56,7 +56,7 @@ def test_refused_by_22(tmp_path: Path) -> None:
     ],
 )
 def test_levels(tmp_path: Path, lines: str, levels: dict[str, str]) -> None:
-    found = Site(tmp_path, lines + "\n").load().main.conf(CoreServer).log_level
+    found = Site(tmp_path, lines + "\n").load().main.config(CoreServerConfig).log_level
     assert found == {name: LEVELS[word] for name, word in levels.items()}
 
 
@@ -79,7 +79,7 @@ def test_traces_of_setting_a_level(tmp_path: Path) -> None:
 def test_sinks(tmp_path: Path, written: str, new: LogSink, old: LogSink) -> None:
     site = Site(tmp_path, f'ErrorLog "{written}"\n' if not written.startswith("/") else "")
     for sink, conf in ((new, site.load()), (old, site.load(V22))):
-        conf.main.conf(CoreServer).error_log = written
+        conf.main.config(CoreServerConfig).error_log = written
         assert error_sink(conf, conf.main) == sink
 
 

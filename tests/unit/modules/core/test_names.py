@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import CoreServer
+from whimbrel.config.core import CoreServerConfig
 from whimbrel.dialect import V22
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
@@ -24,8 +24,8 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 
 
 def test_tokens(tmp_path: Path) -> None:
-    assert Site(tmp_path, "ServerTokens ProductOnly\n").load().main.conf(CoreServer).server_tokens == "prod"
-    assert Site(tmp_path, "ServerTokens Nope\n").load(V22).main.conf(CoreServer).server_tokens == "full"
+    assert Site(tmp_path, "ServerTokens ProductOnly\n").load().main.config(CoreServerConfig).server_tokens == "prod"
+    assert Site(tmp_path, "ServerTokens Nope\n").load(V22).main.config(CoreServerConfig).server_tokens == "full"
 
 
 def test_administrators(tmp_path: Path) -> None:

@@ -96,5 +96,5 @@ def test_spec(tmp_path: Path) -> None:
     assert (spec.pid_file, spec.user, spec.group, spec.backlog) == (f"{tmp_path}/run/p", "#33", "#34", 7)
     assert (spec.processes, spec.threads, spec.max_workers, spec.max_processes) == (2, 10, 40, 4)
     assert (spec.requests_per_child, spec.graceful_timeout, spec.buffered_logs) == (9, 3.0, True)
-    assert spec.run_folder == f"{tmp_path}/run"
+    assert spec.run_directory == f"{tmp_path}/run"
     assert spec.log_sinks == [LogSink(f"{tmp_path}/logs/e"), LogSink(f"{tmp_path}/logs/a")]

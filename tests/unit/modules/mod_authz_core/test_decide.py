@@ -128,14 +128,14 @@ def _calls(site: Site, source: str) -> int:
     """Function calls of a request to plans that are ready."""
     for _ in range(4):  # what is compiled at its first uses is compiled then
         site.status(source=source)
-        site.engine.kept.clear()
+        site.engine.response_cache.clear()
     counts = []
     for _ in range(3):  # the first request in a second has more to do
         profile = cProfile.Profile()
         profile.enable()
         site.status(source=source)
         profile.disable()
-        site.engine.kept.clear()
+        site.engine.response_cache.clear()
         stats: Any = pstats.Stats(profile)
         counts.append(int(stats.total_calls))
     return min(counts)

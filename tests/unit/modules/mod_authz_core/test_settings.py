@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreSettings, Rule
-from whimbrel.registry.settings import filled, merge
+from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule
+from whimbrel.registry.settings import with_defaults, merge
 
 
-def layer(walk: int, rule: str = "", op: str = "") -> AuthzCoreSettings:
-    record = AuthzCoreSettings(walk=walk)
+def layer(walk: int, rule: str = "", op: str = "") -> AuthzCoreDirConfig:
+    record = AuthzCoreDirConfig(walk=walk)
     if rule:
         record.section = Rule(rule, methods=-1)
     if op:
@@ -38,16 +38,16 @@ def test_sections_of_one_walk_are_merged_first(first: tuple[str, str], second: t
     merged = layer(0, "D")
     for rule, op in (first, second):
         merged = merge(merged, layer(2, rule, op))
-    assert shown(filled(merged).section) == tree
+    assert shown(with_defaults(merged).section) == tree
 
 
 def test_directories_are_merged_in_turn() -> None:
     merged = merge(merge(layer(0, "A"), layer(0, "B", "and")), layer(0, "C", "or"))
-    assert shown(filled(merged).section) == "((A and B) or C)"
+    assert shown(with_defaults(merged).section) == "((A and B) or C)"
 
 
 def test_a_section_that_only_sets_a_flag_keeps_the_tree() -> None:
     over = layer(1)
     over.forbidden = True
-    merged = filled(merge(layer(0, "D"), over))
+    merged = with_defaults(merge(layer(0, "D"), over))
     assert (shown(merged.section), merged.forbidden) == ("D", True)

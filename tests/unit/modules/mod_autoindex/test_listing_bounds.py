@@ -30,8 +30,8 @@ def test_only_small_ones_are_cached(count: int, is_cached: bool, tmp_path: Path,
     monkeypatch.setattr(listing, "MAX_SMALL_LISTING", 5)
     made = serving(tmp_path, count)
     kept: list[bool] = []
-    finished = made.finished
-    made.finished = lambda r, *rest: (kept.append(r.keep), finished(r, *rest))[1]  # type: ignore[method-assign]
+    finished = made.on_response_sent
+    made.on_response_sent = lambda r, *rest: (kept.append(r.may_cache), finished(r, *rest))[1]  # type: ignore[method-assign]
     assert f"{count - 1}.txt" in ask(made, "/").body
     assert kept == [is_cached]
 

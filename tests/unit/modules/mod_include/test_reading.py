@@ -99,5 +99,5 @@ def test_cached_documents_are_bounded(tmp_path: Path) -> None:
     serving = site(tmp_path, {"parsed.cgi": text}, CONF)
     for number in range(20):
         ask(serving, f"/parsed.cgi?{number}=")
-    cache = serving.world.root(serving.main).notes["include documents"]
+    cache = serving.plans.root(serving.main).notes["include documents"]
     assert 0 < sum(map(len, cache)) <= 4 << 20

@@ -13,7 +13,7 @@ from whimbrel.modules.cgi_environment import overlap
 from whimbrel.modules.mod_include.variables import PROVIDED, Clock, Variables
 from whimbrel.request.engine import Engine
 from whimbrel.request.record import Connection
-from whimbrel.testing.wire import Client
+from whimbrel.testing.wire import TestClient
 
 CONF = ("LoadModule include_module modules/mod_include.so\nSetEnvIf User-Agent Evil evil=1\n"
         "<Directory @/htdocs>\nOptions +Includes\nAddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\n</Directory>\n")
@@ -40,7 +40,7 @@ def body(serving: Engine, page: str, field: str = "", address: str = "127.0.0.1"
     """What the engine answers on a connection of its own, without Date."""
     host = "" if field.startswith("Host") else "Host: localhost\r\n"
     head = f"GET /{page}.shtml HTTP/1.1\r\n{host}{field}\r\n" + ("\r\n" if field else "")
-    data = Client(serving, Connection(address, port, "127.0.0.1", 80)).send(head.encode())
+    data = TestClient(serving, Connection(address, port, "127.0.0.1", 80)).send(head.encode())
     return re.sub(rb"Date: .*\r\n|DATE_.*\n", b"", data)
 
 
@@ -60,8 +60,8 @@ def test_a_kept_document_is_the_one_that_a_fresh_engine_makes(tmp_path: Path, pa
 def test_what_is_kept(tmp_path: Path, page: str, kept: bool) -> None:
     serving = site(tmp_path)
     body(serving, page)
-    book = serving.kept.book("127.0.0.1", 80)
-    assert bool(book.exact or book._young) is kept
+    book = serving.response_cache.index("127.0.0.1", 80)
+    assert bool(book.by_head or book._young_generation) is kept
 
 
 @pytest.mark.parametrize("page", ["fixed", "size"])
@@ -76,9 +76,9 @@ def test_a_part_that_changes_is_seen(tmp_path: Path, page: str) -> None:
 
 
 def site_as_it_is(root: Path) -> Engine:
-    from tests.unit.modules.asked import ALL, DIALECTS, LoadOptions, StandIn, load
+    from tests.unit.modules.asked import ALL, DIALECTS, LoadOptions, FakeRuntime, load
 
-    return Engine(load(LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf")), ALL, DIALECTS["2.4"]), StandIn())
+    return Engine(load(LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf")), ALL, DIALECTS["2.4"]), FakeRuntime())
 
 
 def test_everything_that_programs_see_is_named(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ class Asked:
 
         self.headers_in, self.files, self.left = Headers(), View(), False
 
-    def outside(self) -> None:
+    def set_uncacheable(self) -> None:
         self.left = True
 
 

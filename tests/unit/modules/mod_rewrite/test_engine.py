@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from tests.unit.modules.asked import ask, engine
 
-from whimbrel.testing.standin import StandIn
+from whimbrel.testing.standin import FakeRuntime
 
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
 NUMBERS = re.compile(r"(?:sid|rid)#[0-9a-f]+")
@@ -20,7 +20,7 @@ def lines(root: Path, conf: str, path: str, log: str, version: str = "2.4") -> l
     files = {"htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "conf/map.txt": "two /d/x.txt\n"}
     serving = engine(root, LOAD + conf, files, version)
     ask(serving, path)
-    written = b"".join(cast("StandIn", serving.runtime).logs.get(f"{root}/{log}", [])).decode("latin-1")
+    written = b"".join(cast("FakeRuntime", serving.runtime).logs.get(f"{root}/{log}", [])).decode("latin-1")
     return [NUMBERS.sub("#", line[line.index("[localhost/"):]).replace(str(root), "@") for line in written.splitlines() if "[localhost/" in line]
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.modules.asked import Reply, ask, engine
 
 from whimbrel.modules.mod_rewrite.compiled import MANY
-from whimbrel.modules.mod_rewrite.settings import RewriteServer
+from whimbrel.modules.mod_rewrite.settings import RewriteServerConfig
 
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
 FILES = {
@@ -174,10 +174,10 @@ def test_the_old_query_of_a_redirect_is_escaped_again(tmp_path: Path) -> None:
 def test_long_lists_are_compiled_before_the_first_request(tmp_path: Path) -> None:
     rules = "".join(f"RewriteRule ^/old{n}\\.html$ /new{n}.html [R]\n" for n in range(MANY))
     serving = engine(tmp_path, LOAD + rules)
-    compiled = serving.main.conf(RewriteServer).compiled
+    compiled = serving.main.config(RewriteServerConfig).compiled
     ahead = list(compiled.values())
     assert len(ahead) == 1
     assert (ask(serving, "/old7.html").get("Location") or "").endswith("/new7.html")
     assert list(compiled.values()) == ahead
     off = engine(tmp_path, LOAD.replace("On", "Off") + rules)
-    assert not off.main.conf(RewriteServer).compiled
+    assert not off.main.config(RewriteServerConfig).compiled

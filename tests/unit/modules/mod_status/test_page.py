@@ -10,8 +10,8 @@ import pytest
 from tests.unit.modules.asked import ask, engine
 
 from whimbrel.modules.mod_status.page import _frame, _row, _table
-from whimbrel.modules.mod_status.state import whole
-from whimbrel.request.runtime import Row
+from whimbrel.modules.mod_status.state import normalized
+from whimbrel.request.runtime import ScoreboardRow
 
 SHOWN = "<Location /server-status>\nSetHandler server-status\n</Location>\n"
 ROW = {"process": 0, "generation": 0, "pid": 3619, "state": "_", "accesses": (0, 1, 1), "bytes": (0, 4828, 4828), "cpu": 0.0,
@@ -95,7 +95,7 @@ def test_rows_that_stay_the_same_are_shown_as_others(version: str) -> None:
     new = version == "2.4"
     worker = {"process": 3, "generation": 1, "pid": 77, "requests": 0, "sent": 1 << 21, "cpu": 0.25, "duration": 12.5}
     said = {"client": "192.0.2.1", "protocol": "http/1.1", "vhost": "a<b", "request": "GET /?a=<b> HTTP/1.1"}
-    rows = [Row(said, state="K", served=4), Row(said, state="W", served=1), Row(said, state="_", served=0)]
+    rows = [ScoreboardRow(said, state="K", served=4), ScoreboardRow(said, state="W", served=1), ScoreboardRow(said, state="_", served=0)]
     state: Any = types.SimpleNamespace()
     for change in ({}, {"requests": 5}, {"sent": 9 << 20, "cpu": 1.5}, {"pid": 78}, {"generation": 2}):
         worker.update(change)
@@ -105,6 +105,6 @@ def test_rows_that_stay_the_same_are_shown_as_others(version: str) -> None:
         state.rows = [*rows, *[{"worker": one, "state": "_"}] * 3]
         for dialect in (new, not new, new):
             shown = _table(state, dialect)
-            whole_rows = [whole(dict(row)) for row in rows if row["state"] != "_" or one["requests"]]
+            whole_rows = [normalized(dict(row)) for row in rows if row["state"] != "_" or one["requests"]]
             head, tail = _frame(dialect)
             assert shown == head + "".join(_row(row, dialect) for row in whole_rows) + tail

@@ -9,11 +9,11 @@ import pytest
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.access_control import control as controls
-from whimbrel.upgrade.access_control.alike import Likeness
-from whimbrel.upgrade.access_control.control import control
-from whimbrel.upgrade.access_control.sections import find
-from whimbrel.upgrade.access_control.split import Form, Repeat
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.alike import VhostEquivalence
+from whimbrel.upgrade.access_control.control import analyze_access
+from whimbrel.upgrade.access_control.sections import find_sections
+from whimbrel.upgrade.access_control.split import Replacement, Repetition
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.passes import upgrade
 
 MODULES = "".join(f"LoadModule {n}_module modules/mod_{n}.so\n" for n in ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile"))
@@ -31,7 +31,7 @@ def conf(bodies: list[str], main: str = MAIN) -> str:
 
 def twins(root: Path, bodies: list[str], main: str = MAIN) -> int:
     found = estate(root, {"conf/httpd.conf": conf(bodies, main)})
-    return len(Likeness(found, find(found)).twins())
+    return len(VhostEquivalence(found, find_sections(found)).equivalents())
 
 
 BOTH = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from 10.@.0.0/16\n</Directory>\n"
@@ -79,11 +79,11 @@ def test_hosts_with_files_on_this_machine_go_alone(tmp_path: Path) -> None:
 
 
 # the same result ------------------------------------------------------------------------------------
-def said(found: Estate) -> list[tuple[str, str, list[str], int]]:
+def said(found: ConfigTree) -> list[tuple[str, str, list[str], int]]:
     """What every section becomes, in the order of the text."""
-    made = control(found)
+    made = analyze_access(found)
     return sorted((unit.place.path, str(unit.place.line), [str(edit.edit) for edit in made.edits(found, unit)], len(written.failing))
-                  for unit, written in made.written.items())
+                  for unit, written in made.plans.items())
 
 
 def section(chance: random.Random) -> str:
@@ -100,10 +100,10 @@ def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
     shapes = ["".join(section(chance) for _ in range(4)) for _ in range(2)]
     text = conf([shapes[number % 2] for number in range(5)], MAIN + chance.choice(["", FILES, section(chance).replace("@", "1")]))
     first = estate(tmp_path, {"conf/httpd.conf": text})
-    assert Likeness(first, find(first)).twins()
+    assert VhostEquivalence(first, find_sections(first)).equivalents()
     together = said(first)
     assert any(edits for _path, _line, edits, _failing in together)
-    monkeypatch.setattr(controls.Likeness, "twins", nobody)
+    monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
     assert said(estate(tmp_path, {"conf/httpd.conf": text})) == together
 
 
@@ -114,17 +114,17 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(tmp_path: Path, 
     plain = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from all\n</Directory>\n"
     text = conf([body, plain, body, plain, body], MAIN + FILES + "<DirectoryMatch deep>\nOrder allow,deny\nDeny from all\n</DirectoryMatch>\n")
     first = estate(tmp_path, {"conf/httpd.conf": text})
-    assert len(Likeness(first, find(first)).twins()) == 3
-    together = control(first)
-    assert max(len(written.form.repeats) for written in together.written.values()) >= 3
-    monkeypatch.setattr(controls.Likeness, "twins", nobody)
-    first.memo.clear()
-    alone = control(first)
-    own = {unit.statement: unit for unit in alone.found.units}
-    forms = {own[unit.statement]: Form(form.control, tuple(Repeat(own[r.holder.statement], r.control, r.prefix) for r in form.repeats))
-             for unit, form in together.forms.items()}
+    assert len(VhostEquivalence(first, find_sections(first)).equivalents()) == 3
+    together = analyze_access(first)
+    assert max(len(written.replacement.repeats) for written in together.plans.values()) >= 3
+    monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
+    first.cache.clear()
+    alone = analyze_access(first)
+    own = {unit.statement: unit for unit in alone.inventory.sections}
+    forms = {own[unit.statement]: Replacement(form.control, tuple(Repetition(own[r.holder.statement], r.control, r.prefix) for r in form.repeats))
+             for unit, form in together.replacements.items()}
     assert len(alone.chains) > len(together.chains)
-    assert not [chain for chain in alone.chains if chain.sure and alone.solver.differs(chain, forms)[0]]
+    assert not [chain for chain in alone.chains if chain.is_certain and alone.solver.differs(chain, forms)[0]]
 
 
 def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
@@ -136,5 +136,5 @@ def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
     assert second == f"{first}\n(with the addresses and names of the section in line {found[0].place.line}, which is like this one)"
 
 
-def nobody(_self: Likeness) -> dict[object, object]:
+def nobody(_self: VhostEquivalence) -> dict[object, object]:
     return {}

@@ -6,23 +6,23 @@ from pathlib import Path
 
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.access_control.chains import Bounds, Chain, admitted, chains
-from whimbrel.upgrade.access_control.sections import Unit, find
+from whimbrel.upgrade.access_control.chains import Bounds, SectionChain, admitted_overrides, find_chains
+from whimbrel.upgrade.access_control.sections import AccessSection, find_sections
 
 DENY = "Deny from all\n"
 
 
-def found(root: Path, files: dict[str, str | bytes]) -> list[Chain]:
+def found(root: Path, files: dict[str, str | bytes]) -> list[SectionChain]:
     read = estate(root, files)
-    return chains(read, find(read))
+    return find_chains(read, find_sections(read))
 
 
-def names(chain: Chain, root: Path) -> list[str]:
-    return [name(unit).replace(str(root), "") for unit in chain.units]
+def names(chain: SectionChain, root: Path) -> list[str]:
+    return [name(unit).replace(str(root), "") for unit in chain.sections]
 
 
-def name(unit: Unit) -> str:
-    return unit.pattern or unit.folder
+def name(unit: AccessSection) -> str:
+    return unit.pattern or unit.directory
 
 
 def test_the_order_of_merging(tmp_path: Path) -> None:
@@ -47,14 +47,14 @@ AllowOverride All
 def test_a_file_section_in_a_folder_comes_after_those_outside(tmp_path: Path) -> None:
     conf = f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\n<Files *.a>\n{DENY}</Files>\n{DENY}</Directory>\n<Files x.a>\n{DENY}</Files>\n"
     every = found(tmp_path, {"conf/httpd.conf": conf, "htdocs/x.a": ""})
-    assert ["/htdocs/", "x.a", "*.a"] in [names(chain, tmp_path) for chain in every if chain.sure]
+    assert ["/htdocs/", "x.a", "*.a"] in [names(chain, tmp_path) for chain in every if chain.is_certain]
 
 
 def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
     conf = ("DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride None\n</Directory>\n"
             "<Directory ROOT/htdocs/b>\nAllowOverride Limit\n</Directory>\n")
     read = estate(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": DENY, "htdocs/b/.htaccess": DENY})
-    assert {unit.folder.replace(str(tmp_path), ""): override for unit, override in admitted(read, find(read)).items()} == {"/htdocs/b/": {"limit"}}
+    assert {unit.directory.replace(str(tmp_path), ""): override for unit, override in admitted_overrides(read, find_sections(read)).items()} == {"/htdocs/b/": {"limit"}}
 
 
 def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Path) -> None:
@@ -86,14 +86,14 @@ def test_what_servers_share_is_looked_at_once(tmp_path: Path) -> None:
     hosts = "".join(f"<VirtualHost *:80>\nServerName h{number}\n<Files x{number}>\n{DENY}</Files>\n</VirtualHost>\n" for number in range(20))
     read = estate(tmp_path, {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\nAlias /shared ROOT/shared\n{hosts}", "htdocs/x1": "", "shared/a/x2": ""})
     bounds = Bounds()
-    every = chains(read, find(read), bounds)
+    every = find_chains(read, find_sections(read), bounds)
     assert {top.removeprefix(str(tmp_path)) for top in bounds.walked} == {"/htdocs", "/shared"}
-    assert not bounds.hit
+    assert not bounds.exceeded
     assert any(chain.path.endswith("/shared/a/x2") and chain.last.pattern == "x2" for chain in every)
 
 
 def test_what_is_not_tried_is_told(tmp_path: Path) -> None:
     read = estate(tmp_path, {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n<Files x>\n{DENY}</Files>\n", "htdocs/a": ""})
     bounds = Bounds(on_disk=-1)
-    chains(read, find(read), bounds)
-    assert list(bounds.hit) == ["of the files below document roots and aliases only 200000 were tried"]
+    find_chains(read, find_sections(read), bounds)
+    assert list(bounds.exceeded) == ["of the files below document roots and aliases only 200000 were tried"]

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.upgrade.access_control.test_control import MODULES, USER, text_after
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.access_control.control import control
+from whimbrel.upgrade.access_control.control import analyze_access
 
 OPEN = MODULES.replace("LoadModule", "# LoadModule")
 """Without LoadModule lines the modules may be compiled in: <IfModule> stays an open question."""
@@ -31,8 +31,8 @@ def test_both_cases_of_a_name_take_their_own_lines(tmp_path: Path) -> None:
 def test_a_negated_module_and_its_identifier_are_one_condition(tmp_path: Path) -> None:
     conf = ("<Location /a>\nOrder deny,allow\nDeny from all\n<IfModule !mod_ssl.c>\nAllow from 10\n</IfModule>\n"
             "<IfModule ssl_module>\nAllow from 10\n</IfModule>\n</Location>\n")
-    result = control(estate(tmp_path, {"conf/httpd.conf": OPEN + conf}))
-    assert [tuple(line.args for line in written.control) for written in result.written.values()] == [("ip 10",)]
+    result = analyze_access(estate(tmp_path, {"conf/httpd.conf": OPEN + conf}))
+    assert [tuple(line.args for line in written.control) for written in result.plans.values()] == [("ip 10",)]
 
 
 def test_a_line_goes_where_both_versions_read_it(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_lines_in_a_limit_in_a_branch_keep_condition_and_case(tmp_path: Path) ->
 def test_a_branch_that_says_the_same_in_both_cases_goes(tmp_path: Path) -> None:
     conf = "<Location /a>\nOrder deny,allow\n<IfDefine X>\nAllow from 10\n</IfDefine>\nDeny from all\nAllow from 10\n</Location>\n"
     assert text_after(tmp_path, conf).count("If") in (0, 4)
-    result = control(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    result = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     assert not [chain for chain in result.chains if result.solver.differs(chain, result.variant_forms)[0]]
 
 
@@ -65,7 +65,7 @@ def test_a_branch_that_says_the_same_in_both_cases_goes(tmp_path: Path) -> None:
     "<IfDefine !A>\nAllow from 10\n</IfDefine>\n</Directory>\n",
 ])
 def test_every_combination_decides_as_before_and_a_second_time_changes_nothing(tmp_path: Path, conf: str) -> None:
-    result = control(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    result = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     assert any(chain.given for chain in result.chains)
     assert not result.left
     assert not [chain for chain in result.chains if result.solver.differs(chain, result.variant_forms)[0]]

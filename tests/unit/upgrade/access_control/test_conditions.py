@@ -22,5 +22,5 @@ def test_a_literal_has_its_name_as_it_is_written(tmp_path: Path) -> None:
 
 def test_what_2_4_may_not_read_is_lost_or_unclear(tmp_path: Path) -> None:
     found = estate(tmp_path, {"conf/httpd.conf": CONF})
-    assert [is_lost(next(found.named(name, dead=True)), None) for name in ("order", "deny", "satisfy")] == [False, True, False]
-    assert [is_unclear(next(found.named(name, dead=True)), None) for name in ("order", "deny", "satisfy")] == [False, False, True]
+    assert [is_lost(next(found.named(name, include_inactive=True)), None) for name in ("order", "deny", "satisfy")] == [False, True, False]
+    assert [is_unclear(next(found.named(name, include_inactive=True)), None) for name in ("order", "deny", "satisfy")] == [False, False, True]

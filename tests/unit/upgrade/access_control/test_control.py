@@ -8,11 +8,11 @@ import pytest
 from tests.unit.upgrade.estates import estate, laid
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system, raw
-from whimbrel.upgrade.access_control.control import control
-from whimbrel.upgrade.model import Style, Wishes
+from whimbrel.octets import from_system, to_bytes
+from whimbrel.upgrade.access_control.control import analyze_access
+from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_estate
+from whimbrel.upgrade.reading import Sources, read_config_tree
 from whimbrel.upgrade.rules.access import RULES
 
 NAMES = ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile")
@@ -20,10 +20,10 @@ MODULES = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name i
 USER = 'AuthType Basic\nAuthName "x"\nAuthUserFile conf/users\n'
 
 
-def text_after(root: Path, conf: str, wishes: Wishes | None = None) -> str:
+def text_after(root: Path, conf: str, wishes: UpgradeOptions | None = None) -> str:
     """The configuration after an upgrade by the rules about access alone, the module lines left out."""
     result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}, wishes=wishes), RULES)
-    data = next(iter(result.files.values()), raw(MODULES + conf))
+    data = next(iter(result.files.values()), to_bytes(MODULES + conf))
     return data.decode("latin-1").removeprefix(MODULES)
 
 
@@ -48,7 +48,7 @@ def test_a_section_that_differs_from_folder_to_folder_is_repeated(tmp_path: Path
 
 
 def test_both_versions_are_served_where_that_is_asked(tmp_path: Path) -> None:
-    after = text_after(tmp_path, "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n", Wishes(also_22=True))
+    after = text_after(tmp_path, "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n", UpgradeOptions(also_22=True))
     assert after == ("<Location /a>\n<IfModule mod_authz_core.c>\n    Require all denied\n</IfModule>\n<IfModule !mod_authz_core.c>\n"
                      "Order deny,allow\nDeny from all\n</IfModule>\n</Location>\n")
 
@@ -56,7 +56,7 @@ def test_both_versions_are_served_where_that_is_asked(tmp_path: Path) -> None:
 def test_the_least_change_keeps_the_lists_and_takes_out_what_would_drop_them(tmp_path: Path) -> None:
     # recorded: an inner section with only Satisfy drops the outer Order, Allow, Deny in 2.4 (2.2 403, 2.4 200)
     conf = "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n<Location /a/b>\nSatisfy All\n</Location>\n"
-    after = text_after(tmp_path, conf, Wishes(style=Style.COMPAT))
+    after = text_after(tmp_path, conf, UpgradeOptions(style=Style.COMPAT))
     assert after == "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n<Location /a/b>\n</Location>\n"
 
 
@@ -67,8 +67,8 @@ def test_the_least_change_keeps_the_lists_and_takes_out_what_would_drop_them(tmp
     "<Location /a/b>\nSatisfy Any\n</Location>\n",
 ])
 def test_every_chain_decides_the_same_and_a_second_time_changes_nothing(tmp_path: Path, conf: str) -> None:
-    made = control(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
-    forms = {unit: written.form for unit, written in made.written.items()}
+    made = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    forms = {unit: written.replacement for unit, written in made.plans.items()}
     assert made.chains
     assert not [chain for chain in made.chains if made.solver.differs(chain, forms)[0]]
     first = text_after(tmp_path, conf)
@@ -78,7 +78,7 @@ def test_every_chain_decides_the_same_and_a_second_time_changes_nothing(tmp_path
 def test_a_file_that_2_2_refuses_stays_as_it_is(tmp_path: Path) -> None:
     laid(tmp_path, {"htdocs/.htaccess": "Order deny,allow\nDeny from all\n", "conf/httpd.conf": MODULES + "DocumentRoot ROOT/htdocs\n"
                     "<Directory ROOT/htdocs>\nAllowOverride AuthConfig\n</Directory>\n"})
-    read = read_estate(Sources(options=LoadOptions(server_root=from_system(str(tmp_path)))), Wishes())
+    read = read_config_tree(Sources(options=LoadOptions(server_root=from_system(str(tmp_path)))), UpgradeOptions())
     assert not upgrade(read, RULES).files
 
 
@@ -86,8 +86,8 @@ def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp
     conf = (f"<IfDefine STAGING>\n<Location />\n{USER}Require user qa\n</Location>\n</IfDefine>\n"
             "<Location /status>\nOrder deny,allow\nDeny from all\nAllow from 10\n</Location>\n")
     files: dict[str, str | bytes] = {"conf/httpd.conf": MODULES + conf}
-    made = control(estate(tmp_path, files))
-    assert {len(chain.units) for chain in made.chains if chain.last.pattern == "/status"} == {1, 2}
+    made = analyze_access(estate(tmp_path, files))
+    assert {len(chain.sections) for chain in made.chains if chain.last.pattern == "/status"} == {1, 2}
     assert not [chain for chain in made.chains if made.solver.differs(chain, made.variant_forms)[0]]
     after = text_after(tmp_path, conf)
     assert after.endswith("<Location /status>\nAuthMerging And\nRequire ip 10\n</Location>\n")
@@ -97,9 +97,9 @@ def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp
 def test_contrary_names_on_the_command_line_never_meet(tmp_path: Path) -> None:
     conf = ("<IfDefine A>\n<Location /x>\nOrder deny,allow\nDeny from all\n</Location>\n</IfDefine>\n"
             "<IfDefine !A>\n<Location /x>\nOrder allow,deny\nAllow from all\n</Location>\n</IfDefine>\n")
-    made = control(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
-    assert {literal.text for chain in made.chains for unit in chain.units for literal in unit.conditions} == {"with -D A", "without -D A"}
-    assert max(len(chain.units) for chain in made.chains) == 1
+    made = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    assert {literal.text for chain in made.chains for unit in chain.sections for literal in unit.conditions} == {"with -D A", "without -D A"}
+    assert max(len(chain.sections) for chain in made.chains) == 1
 
 
 def test_the_new_lines_stand_where_those_stood_that_named_the_same_clients(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_quotes_around_a_name_of_a_directory_say_nothing(tmp_path: Path) -> None
     conf = (MODULES + "LoadModule authnz_ldap_module modules/mod_authnz_ldap.so\n<Location /a>\nAuthType Basic\nAuthName x\n"
             'AuthBasicProvider ldap\nAuthLDAPURL ldap://h/o?u\nRequire ldap-user "John Doe"\nOrder deny,allow\nDeny from all\nAllow from 10\n'
             "</Location>\n")
-    made = control(estate(tmp_path, {"conf/httpd.conf": conf}))
-    assert [written.failing for written in made.written.values()] == [[]]
+    made = analyze_access(estate(tmp_path, {"conf/httpd.conf": conf}))
+    assert [written.failing for written in made.plans.values()] == [[]]
 
 
 def said(root: Path, conf: str) -> list[tuple[str, bool]]:

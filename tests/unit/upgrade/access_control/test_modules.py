@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.unit.upgrade.estates import fragments
 
-from whimbrel.access.layers import Line
+from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.passes import upgrade
 
@@ -24,13 +24,13 @@ DAV = """<Directory /var/dav>
 
 
 def test_each_kind_of_line() -> None:
-    lines = [Line("authtype", '"Digest"'), Line("authbasicprovider", "DBM ldap other"), Line("require", "File-Owner"), Line("require", "valid-user"),
-             Line("limit", "GET", None, (Line("require", "ldap-user bob"), Line("authdbmgroupfile", "g"))), Line("authname", "digest")]
+    lines = [AccessLine("authtype", '"Digest"'), AccessLine("authbasicprovider", "DBM ldap other"), AccessLine("require", "File-Owner"), AccessLine("require", "valid-user"),
+             AccessLine("limit", "GET", None, (AccessLine("require", "ldap-user bob"), AccessLine("authdbmgroupfile", "g"))), AccessLine("authname", "digest")]
     assert implied([lines[:1], lines[1:]]) == ["auth_digest", "authn_dbm", "authnz_ldap", "authz_owner", "authz_dbm"]
 
 
 def test_basic_logins_with_files_need_nothing_more() -> None:
-    assert implied([[Line("authtype", "Basic"), Line("authuserfile", "u"), Line("require", "user bob"), Line("order", "allow,deny")]]) == []
+    assert implied([[AccessLine("authtype", "Basic"), AccessLine("authuserfile", "u"), AccessLine("require", "user bob"), AccessLine("order", "allow,deny")]]) == []
 
 
 def test_the_shipped_section_for_dav_is_mended_alone(tmp_path: Path) -> None:

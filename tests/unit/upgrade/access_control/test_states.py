@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from whimbrel.access.layers import Line
-from whimbrel.upgrade.access_control.states import OTHERS, merged, said, says
+from whimbrel.access.layers import AccessLine
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, merge_effective, flatten_directives, has_directive
 
-OUTER = (Line("order", "deny,allow"), Line("deny", "from all"), Line("allow", "from 10 .test"), Line("satisfy", "Any"), Line("require", "valid-user"))
+OUTER = (AccessLine("order", "deny,allow"), AccessLine("deny", "from all"), AccessLine("allow", "from 10 .test"), AccessLine("satisfy", "Any"), AccessLine("require", "valid-user"))
 
 
 def test_the_record_is_replaced_as_a_whole_and_satisfy_by_itself() -> None:
-    found = merged([OUTER, (Line("allow", "from 11"),)])[OTHERS]
+    found = merge_effective([OUTER, (AccessLine("allow", "from 11"),)])[OTHER_METHODS]
     assert (found.order, found.allows, found.denies, found.satisfy, found.requires) == ("deny,allow", ["11"], [], "any", ["valid-user"])
 
 
 def test_require_lines_are_replaced_as_a_whole() -> None:
-    found = merged([OUTER, (Line("require", "user bob"),)])[OTHERS]
+    found = merge_effective([OUTER, (AccessLine("require", "user bob"),)])[OTHER_METHODS]
     assert found.requires == ["user bob"]
     assert found.denies == ["all"]
 
 
 def test_methods_have_rules_of_their_own() -> None:
-    one, other = (Line("require", "valid-user"),), (Line("deny", "from all"),)
-    found = merged([(Line("limit", "GET PUT", None, one), Line("limitexcept", "PUT", None, other))])
+    one, other = (AccessLine("require", "valid-user"),), (AccessLine("deny", "from all"),)
+    found = merge_effective([(AccessLine("limit", "GET PUT", None, one), AccessLine("limitexcept", "PUT", None, other))])
     assert {name: (rules.requires, rules.denies) for name, rules in found.items()} == {
-        OTHERS: ([], ["all"]), "GET": (["valid-user"], ["all"]), "PUT": (["valid-user"], []),
+        OTHER_METHODS: ([], ["all"]), "GET": (["valid-user"], ["all"]), "PUT": (["valid-user"], []),
     }
 
 
 def test_head_is_get() -> None:
-    assert set(merged([(Line("limit", "HEAD", None, (Line("deny", "from all"),)),)])) == {OTHERS, "GET"}
+    assert set(merge_effective([(AccessLine("limit", "HEAD", None, (AccessLine("deny", "from all"),)),)])) == {OTHER_METHODS, "GET"}
 
 
 def test_what_stands_in_containers_is_said() -> None:
-    lines = (Line("requireall", "", None, (Line("require", "ip 10"),)),)
-    assert [one.args for one in said(lines)] == ["ip 10"]
-    assert says(lines, {"require"})
-    assert not says(lines, {"order"})
+    lines = (AccessLine("requireall", "", None, (AccessLine("require", "ip 10"),)),)
+    assert [one.args for one in flatten_directives(lines)] == ["ip 10"]
+    assert has_directive(lines, {"require"})
+    assert not has_directive(lines, {"order"})

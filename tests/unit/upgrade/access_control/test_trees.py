@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from whimbrel.access.layers import Line
-from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, Leaf, all_of, any_of, inverted, written
+from whimbrel.access.layers import AccessLine
+from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireLeaf, all_of, any_of, negate, to_lines
 
-ONE, TWO, USER = Leaf("ip", "10.0.0.1"), Leaf("ip", "10.0.0.2"), Leaf("valid-user")
+ONE, TWO, USER = RequireLeaf("ip", "10.0.0.1"), RequireLeaf("ip", "10.0.0.2"), RequireLeaf("valid-user")
 
 
-def require(text: str) -> Line:
-    return Line("require", text)
+def require(text: str) -> AccessLine:
+    return AccessLine("require", text)
 
 
 def test_constants_swallow_and_vanish() -> None:
@@ -20,20 +20,20 @@ def test_constants_swallow_and_vanish() -> None:
 
 
 def test_a_negation_goes_down_to_the_leaves() -> None:
-    assert inverted(all_of([ONE, USER])) == any_of([Leaf("ip", "10.0.0.1", True), Leaf("valid-user", "", True)])
-    assert inverted(GRANTED) == DENIED
+    assert negate(all_of([ONE, USER])) == any_of([RequireLeaf("ip", "10.0.0.1", True), RequireLeaf("valid-user", "", True)])
+    assert negate(GRANTED) == DENIED
 
 
 def test_alternatives_of_one_kind_are_one_line() -> None:
-    assert written(any_of([ONE, TWO])) == (require("ip 10.0.0.1 10.0.0.2"),)
-    assert written(all_of([any_of([ONE, TWO]), USER])) == (Line("requireall", "", None, (require("ip 10.0.0.1 10.0.0.2"), require("valid-user"))),)
+    assert to_lines(any_of([ONE, TWO])) == (require("ip 10.0.0.1 10.0.0.2"),)
+    assert to_lines(all_of([any_of([ONE, TWO]), USER])) == (AccessLine("requireall", "", None, (require("ip 10.0.0.1 10.0.0.2"), require("valid-user"))),)
 
 
 def test_a_container_of_negations_grants_first() -> None:
-    assert written(inverted(ONE)) == (Line("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1"))),)
-    assert written(inverted(any_of([ONE, TWO]))) == (Line("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1 10.0.0.2"))),)
+    assert to_lines(negate(ONE)) == (AccessLine("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1"))),)
+    assert to_lines(negate(any_of([ONE, TWO]))) == (AccessLine("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1 10.0.0.2"))),)
 
 
 def test_constants_are_lines() -> None:
-    assert written(GRANTED) == (require("all granted"),)
-    assert written(DENIED) == (require("all denied"),)
+    assert to_lines(GRANTED) == (require("all granted"),)
+    assert to_lines(DENIED) == (require("all denied"),)

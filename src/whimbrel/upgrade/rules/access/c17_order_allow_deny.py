@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.findings import of_rule
-from whimbrel.upgrade.access_control.notes import untried
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.findings import findings_of_rule
+from whimbrel.upgrade.access_control.notes import bounds_exceeded
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """All sections with Order, Allow, Deny or Satisfy."""
-    yield from of_rule(estate, "C17")
-    yield from untried(estate)
+    yield from findings_of_rule(tree, "C17")
+    yield from bounds_exceeded(tree)
 
 
 RULE = Rule("C17", "order-allow-deny", "Order, Allow, Deny and Satisfy are Require", check)

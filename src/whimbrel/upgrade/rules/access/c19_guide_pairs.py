@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.findings import of_rule
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.findings import findings_of_rule
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """All sections that follow the guide's pair of both criteria, and that deny everybody in truth."""
-    yield from of_rule(estate, "C19")
+    yield from findings_of_rule(tree, "C19")
 
 
 RULE = Rule("C19", "guide-pairs", "The documented pairs of old and new text, and the one that does not hold", check)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.findings import of_rule
+from whimbrel.upgrade.access_control.findings import findings_of_rule
 from whimbrel.upgrade.access_control.half_migrated import half_migrated
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """All sections that keep Order, Allow, Deny because no Require says the same, and those where both meet."""
-    yield from of_rule(estate, "C20")
-    yield from half_migrated(estate)
+    yield from findings_of_rule(tree, "C20")
+    yield from half_migrated(tree)
 
 
 RULE = Rule("C20", "old-and-new-mixed", "Order, Allow, Deny beside Require in one request", check)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.findings import of_rule
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.findings import findings_of_rule
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """All sections whose Require lines are read otherwise where they meet outer ones."""
-    yield from of_rule(estate, "C22")
+    yield from findings_of_rule(tree, "C22")
 
 
 RULE = Rule("C22", "require-replaces", "A section's Require replaces the outer one", check)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.notes import user_checks
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A finding for what 2.4 reads otherwise in password files and logins."""
-    yield from user_checks(estate)
+    yield from user_checks(tree)
 
 
 RULE = Rule("C46", "user-checks", "Checking users needs mod_authn_core", check)

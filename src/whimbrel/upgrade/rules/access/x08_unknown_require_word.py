@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.findings import of_rule
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.findings import findings_of_rule
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """All sections with words after Require that no module knows."""
-    yield from of_rule(estate, "X08")
+    yield from findings_of_rule(tree, "X08")
 
 
 RULE = Rule("X08", "unknown-require-word", "An unknown word after Require is an error", check)

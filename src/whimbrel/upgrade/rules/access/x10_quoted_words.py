@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.findings import of_rule
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.findings import findings_of_rule
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """All sections with a quoted word after Require, or a blank in Order."""
-    yield from of_rule(estate, "X10")
+    yield from findings_of_rule(tree, "X10")
 
 
 RULE = Rule("X10", "quoted-words", "Order with a blank, Require with quotes", check)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.findings import of_rule
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.findings import findings_of_rule
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """All sections that an outer Satisfy Any reaches."""
-    yield from of_rule(estate, "X12")
+    yield from findings_of_rule(tree, "X12")
 
 
 RULE = Rule("X12", "outer-satisfy-any", "An outer Satisfy Any reaches inner sections", check)

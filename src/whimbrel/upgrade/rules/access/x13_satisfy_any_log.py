@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.notes import satisfy_any_logs
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A finding for each section that keeps Satisfy Any."""
-    yield from satisfy_any_logs(estate)
+    yield from satisfy_any_logs(tree)
 
 
 RULE = Rule("X13", "satisfy-any-log", "Satisfy Any logs refusals of requests that are answered", check)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.notes import loopback
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A finding for each section that admits the loopback address."""
-    yield from loopback(estate)
+    yield from loopback(tree)
 
 
 RULE = Rule("X18", "local-is-wider", "Allow from 127.0.0.1 is not Require local", check)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.notes import limited
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A finding for each <Limit> or <LimitExcept> that holds access control."""
-    yield from limited(estate)
+    yield from limited(tree)
 
 
 RULE = Rule("X20", "limited-access", "<Limit> and <LimitExcept> around access control", check)

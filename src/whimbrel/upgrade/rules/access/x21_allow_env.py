@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.notes import by_environment
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A finding for each section with env= in its lists."""
-    yield from by_environment(estate)
+    yield from by_environment(tree)
 
 
 RULE = Rule("X21", "allow-env", "Allow from env= is Require env", check)

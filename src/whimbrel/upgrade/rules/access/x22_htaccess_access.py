@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.notes import htaccess_files
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.access_control.notes import htaccess_findings
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A finding for each .htaccess file that one version refuses and the other reads."""
-    yield from htaccess_files(estate)
+    yield from htaccess_findings(tree)
 
 
 RULE = Rule("X22", "htaccess-access", ".htaccess files need all of this too", check)

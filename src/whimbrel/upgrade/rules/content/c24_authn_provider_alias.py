@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import lacks
+from whimbrel.upgrade.rules.helping import is_module_missing
 
 OLD_NAMES = ("mod_authn_alias.c", "authn_alias_module")
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Sections that 2.4 would skip with the branch for the old module, and those for which mod_authn_core is missing."""
-    for section in estate.named("<authnprovideralias", dead=True):
-        branch = next((one for one in section.enclosing("<ifmodule") if _asks(one)), None)
+    for section in tree.named("<authnprovideralias", include_inactive=True):
+        branch = next((ifmodule for ifmodule in section.enclosing("<ifmodule") if _tests_old_module(ifmodule)), None)
         if branch is not None and section.in_22 is not False and branch.in_24 is not False:
             name = "mod_authn_core.c" if branch.args.strip().strip('"').endswith(".c") else "authn_core_module"
-            mended = not estate.wishes.also_22
+            is_fixable = not tree.options.also_22
             yield Finding(
                 "C24", branch.place, "mod_authn_alias is part of mod_authn_core in 2.4: a branch for the old module leaves the aliases undefined",
-                "ask for mod_authn_core", Risk.BREAKS, Safety.SAFE if mended else Safety.MANUAL, (branch.put_args(f"{name}>"),) if mended else (),
+                "ask for mod_authn_core", Risk.BREAKS, Safety.SAFE if is_fixable else Safety.MANUAL, (branch.replace_args(f"{name}>"),) if is_fixable else (),
             )
-        elif section.in_22 is not False and section.in_24 is not False and lacks(estate, "authn_core_module"):
+        elif section.in_22 is not False and section.in_24 is not False and is_module_missing(tree, "authn_core_module"):
             yield Finding("C24", section.place, "<AuthnProviderAlias> is mod_authn_core's, which is not loaded: 2.4 does not start",
                           "load mod_authn_core", Risk.BREAKS)
 
 
-def _asks(branch: Statement) -> bool:
+def _tests_old_module(branch: Statement) -> bool:
     return branch.args.strip().strip('"') in OLD_NAMES
 
 

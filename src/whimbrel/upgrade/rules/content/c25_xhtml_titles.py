@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Lines that ask for titles at all."""
-    for line in estate.named("indexoptions"):
+    for line in tree.named("indexoptions"):
         if any(word.lower().lstrip("+") == "scanhtmltitles" for word in line.words()):
             yield Finding(
                 "C25", line.place, "listings show the titles of .xhtml files as well, which 2.2 left without description",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 from whimbrel.upgrade.rules.content.debug_level import findings
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every CharsetOptions line with a DebugLevel."""
-    return findings(estate, "C28", "charsetoptions", "charset_lite")
+    return findings(tree, "C28", "charsetoptions", "charset_lite")
 
 
 RULE = Rule("C28", "charset-debug-level", "CharsetOptions has no DebugLevel", check)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.davlock import Locks, recognised
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.davlock import LockDatabase, recognize
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every lock database; one that is here and was written by 2.2 must go."""
-    for line in estate.named("davlockdb"):
+    for line in tree.named("davlockdb"):
         words = line.words()
         if not words:
             continue
-        path = words[0] if words[0].startswith("/") else f"{estate.root}/{words[0]}"
-        found = recognised(path)
-        if found is Locks.OF_22:
+        path = words[0] if words[0].startswith("/") else f"{tree.root}/{words[0]}"
+        database = recognize(path)
+        if database is LockDatabase.OF_22:
             yield Finding("C29", line.place, "this lock database was written by 2.2: 2.4 finds no lock in it, so that locked files can be changed",
                           f"delete {path}.pag and {path}.dir while no server runs", Risk.OPENS)
-        elif found is not Locks.OF_24:
+        elif database is not LockDatabase.OF_24:
             yield Finding("C29", line.place, "the lock database has another format in 2.4", "delete the old files before 2.4 starts first",
                           Risk.COSMETIC)
 

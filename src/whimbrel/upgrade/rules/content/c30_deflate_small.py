@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 FILTERS = ("setoutputfilter", "addoutputfilter", "addoutputfilterbytype", "filterprovider")
@@ -17,9 +17,9 @@ def compresses(line: Statement) -> bool:
     return any("DEFLATE" in word.upper().split(";") for word in words)
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first line that compresses anything: nothing can be written against it."""
-    lines = sorted((line for line in estate.named(*FILTERS) if compresses(line)), key=lambda line: (line.place.path, line.place.line))
+    lines = sorted((line for line in tree.named(*FILTERS) if compresses(line)), key=lambda line: (line.place.path, line.place.line))
     for line in islice(lines, 1):
         yield Finding(
             "C30", line.place, "bodies of 68 bytes or less are sent as they are, without Vary: compressed they would be larger",

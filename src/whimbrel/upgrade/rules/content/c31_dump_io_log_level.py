@@ -5,55 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import drop, in_24, server_of
-from whimbrel.upgrade.rules.log_levels import beside, instead
+from whimbrel.upgrade.rules.helping import remove_line, lines_for_24, server_of
+from whimbrel.upgrade.rules.log_levels import add_log_level, replace_with_log_level
 
 TRACE: Final = 7
 LEVELS: Final = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every DumpIOLogLevel, and dumps that were seen in 2.2 and would not be in 2.4."""
-    for line in estate.named("dumpiologlevel"):
-        seen = _seen(estate, line, (line.words() or ["debug"])[0])
+    for line in tree.named("dumpiologlevel"):
+        seen = _is_logged_22(tree, line, (line.words() or ["debug"])[0])
         yield Finding(
             "C31", line.place, "DumpIOLogLevel is gone: 2.4 does not start with it", "take it away; LogLevel dumpio:trace7 shows the data",
-            Risk.BREAKS, Safety.SAFE, instead(estate, line, "dumpio", TRACE) if seen else drop(estate, line),
+            Risk.BREAKS, Safety.SAFE, replace_with_log_level(tree, line, "dumpio", TRACE) if seen else remove_line(tree, line),
         )
-    if not estate.has("dumpiologlevel"):
-        yield from _unlevelled(estate)
+    if not tree.has("dumpiologlevel"):
+        yield from _findings_by_default(tree)
 
 
-def _unlevelled(estate: Estate) -> Iterator[Finding]:
+def _findings_by_default(tree: ConfigTree) -> Iterator[Finding]:
     """Dumps at the level that 2.2 had without a line, debug."""
-    for line in _switched_on(estate):
-        if _seen(estate, line, "debug") and not _told(estate):
-            edits: tuple[FileEdit, ...] = beside(estate, line, "dumpio", TRACE)
+    for line in _enabled(tree):
+        if _is_logged_22(tree, line, "debug") and not _has_dumpio_level(tree):
+            edits: tuple[FileEdit, ...] = add_log_level(tree, line, "dumpio", TRACE)
             yield Finding("C31", line.place, "2.4 shows the data that mod_dumpio sees at trace7 only, not at debug", "say LogLevel dumpio:trace7",
                           Risk.COSMETIC, Safety.SAFE, edits)
             break
 
 
-def _switched_on(estate: Estate) -> Iterator[Statement]:
-    return (line for line in estate.named("dumpioinput", "dumpiooutput") if [word.lower() for word in line.words()[:1]] == ["on"])
+def _enabled(tree: ConfigTree) -> Iterator[Statement]:
+    return (line for line in tree.named("dumpioinput", "dumpiooutput") if [word.lower() for word in line.words()[:1]] == ["on"])
 
 
-def _seen(estate: Estate, line: Statement, level: str) -> bool:
+def _is_logged_22(tree: ConfigTree, line: Statement, level: str) -> bool:
     """Whether data of *level* reached the error log of 2.2 where *line* stands."""
-    if not any(True for _ in _switched_on(estate)) or level.lower() not in LEVELS:
+    if not any(True for _ in _enabled(tree)) or level.lower() not in LEVELS:
         return False
     servers = {server_of(line), None}
-    asked = [one for one in estate.named("loglevel") if server_of(one) in servers]
-    own = [one for one in asked if server_of(one) is server_of(line)] or asked
-    words = [word.lower() for one in own[-1:] for word in one.words()[:1]]
+    log_levels = [level_line for level_line in tree.named("loglevel") if server_of(level_line) in servers]
+    server_levels = [level_line for level_line in log_levels if server_of(level_line) is server_of(line)] or log_levels
+    words = [word.lower() for level_line in server_levels[-1:] for word in level_line.words()[:1]]
     threshold = words[0] if words and words[0] in LEVELS else "warn"
     return LEVELS.index(level.lower()) <= LEVELS.index(threshold)
 
 
-def _told(estate: Estate) -> bool:
-    return any(word.lower().startswith("dumpio:") for line in in_24(estate, "loglevel") for word in line.words())
+def _has_dumpio_level(tree: ConfigTree) -> bool:
+    return any(word.lower().startswith("dumpio:") for line in lines_for_24(tree, "loglevel") for word in line.words())
 
 
 RULE = Rule("C31", "dump-io-log-level", "DumpIOLogLevel is gone", check)

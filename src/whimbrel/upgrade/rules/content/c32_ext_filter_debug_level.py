@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 from whimbrel.upgrade.rules.content.debug_level import findings
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every ExtFilterOptions line with a DebugLevel."""
-    return findings(estate, "C32", "extfilteroptions", "ext_filter")
+    return findings(tree, "C32", "extfilteroptions", "ext_filter")
 
 
 RULE = Rule("C32", "ext-filter-debug-level", "ExtFilterOptions has no DebugLevel", check)

@@ -6,28 +6,28 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change, quoted, reads_back
+from whimbrel.upgrade.rules.helping import change_args, quote_arg, is_quotable
 
 SAFE_NAME: Final = re.compile(r"[\w-]+\Z", re.ASCII)
 NUMBERS: Final = (("<=", "-le"), (">=", "-ge"), ("<", "-lt"), (">", "-gt"), ("=", "-eq"))
 _DELIMITERS: Final = "#|!,"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every line in the four words of 2.2: filter, provider, what to look at, what it must be."""
-    for line in estate.named("filterprovider"):
+    for line in tree.named("filterprovider"):
         words = line.words()
         if len(words) != 4:
             continue
         condition = expression(words[2], words[3])
         message = "FilterProvider takes an expression: 2.4 does not start with the old condition"
-        if condition is None or not reads_back(condition):
+        if condition is None or not is_quotable(condition):
             yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
         else:
-            args = " ".join((quoted(words[0]), quoted(words[1]), '"' + quoted(condition).strip('"') + '"'))
-            yield Finding("C33", line.place, message, f"say it as an expression: {condition}", Risk.BREAKS, Safety.SAFE, change(estate, line, args))
+            args = " ".join((quote_arg(words[0]), quote_arg(words[1]), '"' + quote_arg(condition).strip('"') + '"'))
+            yield Finding("C33", line.place, message, f"say it as an expression: {condition}", Risk.BREAKS, Safety.SAFE, change_args(tree, line, args))
 
 
 def expression(what: str, match: str) -> str | None:
@@ -37,7 +37,7 @@ def expression(what: str, match: str) -> str | None:
     """
     variable = _variable(what)
     negated = match.startswith("!")
-    test = _test(variable, match[negated:]) if variable else None
+    test = _comparison(variable, match[negated:]) if variable else None
     if test is None:
         return None
     return f"!({test})" if negated else test
@@ -57,7 +57,7 @@ def _variable(what: str) -> str:
     return {"resp": f"%{{resp:{name}}}", "req": f"%{{req:{name}}}", "env": f"%{{env:{name}}}"}.get(kind.lower(), "")
 
 
-def _test(variable: str, match: str) -> str | None:
+def _comparison(variable: str, match: str) -> str | None:
     for sign, operator in NUMBERS:
         if match.startswith(sign):
             number = re.match(r"\s*[+-]?\d+", match[len(sign):])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role
-from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.estate import ConfigTree, Role
+from whimbrel.upgrade.htaccess import accepts_directive
 from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change, drop, lacks, quoted
+from whimbrel.upgrade.rules.helping import change_args, remove_line, is_module_missing, quote_arg
 
 FILTERS: Final = {
     "deflate": ("deflate_module", ("deflatecompressionlevel", "deflatefilternote", "deflatebuffersize", "deflatememlevel", "deflatewindowsize")),
@@ -18,12 +18,12 @@ FILTERS: Final = {
 """Filters of modules that no 2.2 has compiled in unasked, with directives that show the module in spite of that."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The lines where mod_filter is missing; else the first one, whose error pages change."""
-    missing = lacks(estate, "filter_module")
-    yield from _ignored(estate)
-    yield from _possible(estate)
-    for line in estate.named("addoutputfilterbytype"):
+    missing = is_module_missing(tree, "filter_module")
+    yield from _unloaded_filters(tree)
+    yield from _possible(tree)
+    for line in tree.named("addoutputfilterbytype"):
         if missing:
             yield Finding("C34", line.place, "AddOutputFilterByType belongs to mod_filter, which is not loaded: 2.4 does not start",
                           "load mod_filter", Risk.BREAKS)
@@ -33,15 +33,15 @@ def check(estate: Estate) -> Iterator[Finding]:
         break
 
 
-def _possible(estate: Estate) -> Iterator[Finding]:
+def _possible(tree: ConfigTree) -> Iterator[Finding]:
     """The first line of a file whose server is not at hand: mod_filter may be missing there."""
     seen: set[str] = set()
-    for line in estate.named("addoutputfilterbytype"):
+    for line in tree.named("addoutputfilterbytype"):
         guarded = any(
             section.args.strip() in ("mod_filter.c", "filter_module")
             for section in line.enclosing("<ifmodule")
         )
-        if estate.context is not InputContext.SERVER and not guarded and line.file.path not in seen:
+        if tree.context is not InputContext.SERVER and not guarded and line.file.path not in seen:
             seen.add(line.file.path)
             harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
             yield Finding(
@@ -53,16 +53,16 @@ def _possible(estate: Estate) -> Iterator[Finding]:
             )
 
 
-def _ignored(estate: Estate) -> Iterator[Finding]:
+def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
     """Filters of modules that nobody loads: 2.2 passed over them, 2.4 doesn't start, or answers 500 for a .htaccess file."""
-    gone = {name for name, (module, settings) in FILTERS.items() if lacks(estate, module) and not estate.has(*settings)}
-    for line in estate.named("addoutputfilterbytype"):
+    gone = {name for name, (module, settings) in FILTERS.items() if is_module_missing(tree, module) and not tree.has(*settings)}
+    for line in tree.named("addoutputfilterbytype"):
         words = line.words()
         names = words[0].split(";") if words else []
         left = [name for name in names if name.lower() not in gone]
-        if len(left) < len(names) and takes(estate, line, "fileinfo"):
+        if len(left) < len(names) and accepts_directive(tree, line, "fileinfo"):
             lost = ", ".join(name for name in names if name not in left)
-            edits = change(estate, line, " ".join([";".join(left), *map(quoted, words[1:])])) if left else drop(estate, line)
+            edits = change_args(tree, line, " ".join([";".join(left), *map(quote_arg, words[1:])])) if left else remove_line(tree, line)
             yield Finding("C34", line.place, f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 passed over it",
                           f"leave {lost} out, or load the module", Risk.BREAKS, Safety.SAFE, edits)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
-from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.htaccess import accepts_directive
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, below, in_24, lacks, same_place, scope_of, server_of
+from whimbrel.upgrade.rules.helping import at_server_level, insert_below, lines_for_24, is_module_missing, has_same_scope, scope_of, server_of
 
 LEGACY: Final = "SSILegacyExprParser On"
 EVERYWHERE: Final = ("<Directory />", f"    {LEGACY}", "</Directory>")
@@ -30,73 +30,73 @@ def parses(line: Statement) -> bool:
     return "includes" in words[line.name == "filterprovider":][0].split(";") if len(words) > (line.name == "filterprovider") else False
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """One line for each place that has SSI; where the whole server has it, one for all."""
-    return (finding for finding in _findings(estate) if finding.rule == "C35")
+    return (finding for finding in _findings(tree) if finding.rule == "C35")
 
 
-def check_errors(estate: Estate) -> Iterator[Finding]:
+def check_errors(tree: ConfigTree) -> Iterator[Finding]:
     """The same for the folders of error documents."""
-    return (finding for finding in _findings(estate) if finding.rule == "C49")
+    return (finding for finding in _findings(tree) if finding.rule == "C49")
 
 
-def _findings(estate: Estate) -> Iterator[Finding]:
-    sources = [line for line in estate.named(*SOURCES) if parses(line)]
+def _findings(tree: ConfigTree) -> Iterator[Finding]:
+    sources = [line for line in tree.named(*SOURCES) if parses(line)]
     main = [line for line in sources if at_server_level(line) and server_of(line) is None]
     if main:
-        if not _everywhere(estate, None):
-            yield _found("C35", main[0], below(estate, main[0], EVERYWHERE), Safety.SAFE)
+        if not _has_legacy_parser(tree, None):
+            yield _finding("C35", main[0], insert_below(tree, main[0], EVERYWHERE), Safety.SAFE)
         return
-    errors = set(_error_folders(estate))
+    errors = set(_error_directories(tree))
     done: list[Statement] = []
     for line in sources:
-        if any(same_place(line, other) for other in done):
+        if any(has_same_scope(line, other) for other in done):
             continue
         done.append(line)
-        yield from _one(estate, line, errors)
+        yield from _place_findings(tree, line, errors)
 
 
-def _one(estate: Estate, line: Statement, errors: set[str]) -> Iterator[Finding]:
+def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iterator[Finding]:
     if line.file.role is Role.FRAGMENT and scope_of(line) is None:
-        yield _found("C35", line, (), Safety.MANUAL)
+        yield _finding("C35", line, (), Safety.MANUAL)
     elif at_server_level(line):
-        if not _everywhere(estate, server_of(line)):
-            yield _found("C35", line, below(estate, line, EVERYWHERE), Safety.SAFE)
-    elif not any(same_place(line, other) for other in in_24(estate, "ssilegacyexprparser")):
+        if not _has_legacy_parser(tree, server_of(line)):
+            yield _finding("C35", line, insert_below(tree, line, EVERYWHERE), Safety.SAFE)
+    elif not any(has_same_scope(line, other) for other in lines_for_24(tree, "ssilegacyexprparser")):
         scope = scope_of(line)
-        folder = scope.args.strip().strip('"').rstrip("/") if scope is not None and scope.name == "<directory" else ""
-        rule = "C49" if folder in errors else "C35"
+        directory = scope.args.strip().strip('"').rstrip("/") if scope is not None and scope.name == "<directory" else ""
+        rule = "C49" if directory in errors else "C35"
         unsure = rule == "C49" or line.file.role is Role.HTACCESS
-        if line.file.role is Role.HTACCESS and lacks(estate, "include_module"):
+        if line.file.role is Role.HTACCESS and is_module_missing(tree, "include_module"):
             return  # nothing parses there
-        if takes(estate, line, "limit"):
-            yield _found(rule, line, below(estate, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE)
+        if accepts_directive(tree, line, "limit"):
+            yield _finding(rule, line, insert_below(tree, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE)
         else:
-            yield _found(rule, line, (), Safety.MANUAL)
+            yield _finding(rule, line, (), Safety.MANUAL)
 
 
-def _found(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Safety) -> Finding:
-    remedy = f"{LEGACY}, or rewrite the conditions"
+def _finding(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Safety) -> Finding:
+    advice = f"{LEGACY}, or rewrite the conditions"
     if rule == "C49":
-        remedy = f"{LEGACY} for error documents that came with 2.2; take the line away for those of 2.4"
+        advice = f"{LEGACY} for error documents that came with 2.2; take the line away for those of 2.4"
     elif line.file.role is Role.HTACCESS:
-        remedy = f"{LEGACY}, which needs AllowOverride Limit here, or rewrite the conditions"
-    return Finding(rule, line.place, "SSI conditions (#if expr) are read by another parser in 2.4", remedy, Risk.CHANGES, safety, edits)
+        advice = f"{LEGACY}, which needs AllowOverride Limit here, or rewrite the conditions"
+    return Finding(rule, line.place, "SSI conditions (#if expr) are read by another parser in 2.4", advice, Risk.CHANGES, safety, edits)
 
 
-def _everywhere(estate: Estate, server: Statement | None) -> bool:
+def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
     """Whether the whole *server*, or the main one, has the old parser already."""
-    for line in in_24(estate, "ssilegacyexprparser"):
+    for line in lines_for_24(tree, "ssilegacyexprparser"):
         scope = scope_of(line)
         if scope is not None and scope.name == "<directory" and scope.args.strip().strip('"') == "/" and server_of(line) in (server, None):
             return True
     return False
 
 
-def _error_folders(estate: Estate) -> Iterator[str]:
+def _error_directories(tree: ConfigTree) -> Iterator[str]:
     """The folders that the configuration serves its error documents from."""
-    urls = [words[1] for line in estate.named("errordocument") if len(words := line.words()) > 1 and words[1].startswith("/")]
-    for line in estate.named("alias"):
+    urls = [words[1] for line in tree.named("errordocument") if len(words := line.words()) > 1 and words[1].startswith("/")]
+    for line in tree.named("alias"):
         words = line.words()
         if len(words) == 2 and any(url.startswith(words[0].rstrip("/") + "/") for url in urls):
             yield words[1].rstrip("/")

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import below, change, in_24, server_of
+from whimbrel.upgrade.rules.helping import insert_below, change_args, lines_for_24, server_of
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The module without any time-out of the main server, or with that of only one part of a request."""
-    lines = [line for line in in_24(estate, "requestreadtimeout") if server_of(line) is None]
+    lines = [line for line in lines_for_24(tree, "requestreadtimeout") if server_of(line) is None]
     given = {word.partition("=")[0].lower() for line in lines for word in line.words()}
     missing = [f"{part}=0" for part in ("header", "body") if part not in given]
     message = "mod_reqtimeout has time-outs from the start: header=20-40,MinRate=500 body=20,MinRate=500; 2.2 had none"
-    remedy = f"say {' '.join(missing)}, which is what 2.2 did, or keep the new ones, which protect against slow clients"
+    advice = f"say {' '.join(missing)}, which is what 2.2 did, or keep the new ones, which protect against slow clients"
     if not missing:
         return
     old = [line for line in lines if line.in_22 is not False]
     if old:
-        edits = change(estate, old[-1], f"{old[-1].args.strip()} {' '.join(missing)}")
-        yield Finding("C38", old[-1].place, message, remedy, Risk.CHANGES, Safety.SAFE, edits)
+        edits = change_args(tree, old[-1], f"{old[-1].args.strip()} {' '.join(missing)}")
+        yield Finding("C38", old[-1].place, message, advice, Risk.CHANGES, Safety.SAFE, edits)
         return
-    for line in _loads(estate):
-        edits = below(estate, line, [f"RequestReadTimeout {' '.join(missing)}"])
-        yield Finding("C38", line.place, message, remedy, Risk.CHANGES, Safety.SAFE, edits)
+    for line in _loads(tree):
+        edits = insert_below(tree, line, [f"RequestReadTimeout {' '.join(missing)}"])
+        yield Finding("C38", line.place, message, advice, Risk.CHANGES, Safety.SAFE, edits)
         break
 
 
-def _loads(estate: Estate) -> Iterator[Statement]:
-    return (line for line in estate.named("loadmodule") if line.words()[:1] == ["reqtimeout_module"])
+def _loads(tree: ConfigTree) -> Iterator[Statement]:
+    return (line for line in tree.named("loadmodule") if line.words()[:1] == ["reqtimeout_module"])
 
 
 RULE = Rule("C38", "request-read-timeout", "mod_reqtimeout sets time-outs by itself", check)

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import drop, server_of
-from whimbrel.upgrade.rules.log_levels import instead
+from whimbrel.upgrade.rules.helping import remove_line, server_of
+from whimbrel.upgrade.rules.log_levels import replace_with_log_level
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every line of either name; the last level of a server that has a log becomes its LogLevel."""
-    logs = {server_of(line) for line in _named(estate, "rewritelog")}
-    for line in _named(estate, "rewritelog"):
+    logs = {server_of(line) for line in _named(tree, "rewritelog")}
+    for line in _named(tree, "rewritelog"):
         yield Finding(
             "C39", line.place, "RewriteLog is gone: 2.4 does not start with it", "take it away; what mod_rewrite says stands in the error log",
-            Risk.BREAKS, Safety.SAFE, drop(estate, line),
+            Risk.BREAKS, Safety.SAFE, remove_line(tree, line),
         )
-    last = {server_of(line): line for line in _named(estate, "rewriteloglevel")}
-    for line in _named(estate, "rewriteloglevel"):
+    last = {server_of(line): line for line in _named(tree, "rewriteloglevel")}
+    for line in _named(tree, "rewriteloglevel"):
         wanted = _level(line) if last[server_of(line)] is line and server_of(line) in logs else 0
         yield Finding(
             "C39", line.place, "RewriteLogLevel is gone: 2.4 does not start with it",
             "say LogLevel rewrite:traceN, from trace1 to trace8; the messages stand in the error log", Risk.BREAKS, Safety.SAFE,
-            instead(estate, line, "rewrite", wanted),
+            replace_with_log_level(tree, line, "rewrite", wanted),
         )
 
 
-def _named(estate: Estate, name: str) -> Iterator[Statement]:
+def _named(tree: ConfigTree, name: str) -> Iterator[Statement]:
     """The lines of that name but those of .htaccess files, where both versions refuse them."""
-    return (line for line in estate.named(name) if line.file.role is not Role.HTACCESS)
+    return (line for line in tree.named(name) if line.file.role is not Role.HTACCESS)
 
 
 def _level(line: Statement) -> int:

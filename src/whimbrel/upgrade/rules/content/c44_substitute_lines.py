@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
-from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.htaccess import accepts_directive
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import below, in_24, same_place, scope_of
+from whimbrel.upgrade.rules.helping import insert_below, lines_for_24, has_same_scope, scope_of
 
 WANTED = "SubstituteMaxLineLength 1g"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The last Substitute of each place that has no limit of its own."""
     last: dict[object, Statement] = {}
-    for line in estate.named("substitute"):
+    for line in tree.named("substitute"):
         last[_key(line)] = line
-    limits = list(in_24(estate, "substitutemaxlinelength"))
+    limits = list(lines_for_24(tree, "substitutemaxlinelength"))
     for line in last.values():
-        if not any(same_place(line, limit) for limit in limits):
-            possible = takes(estate, line, "fileinfo")
+        if not any(has_same_scope(line, limit) for limit in limits):
+            possible = accepts_directive(tree, line, "fileinfo")
             yield Finding(
                 "C44", line.place, "2.4 answers 500 (AH01328) when a line of 1048576 bytes or more comes through Substitute; 2.2 knew no limit",
                 f"{WANTED}, or less where memory matters" + ("" if possible else "; this AllowOverride doesn't take it here: in a <Directory>"),
-                Risk.CHANGES, Safety.SAFE if possible else Safety.MANUAL, below(estate, line, [WANTED]) if possible else (),
+                Risk.CHANGES, Safety.SAFE if possible else Safety.MANUAL, insert_below(tree, line, [WANTED]) if possible else (),
             )
 
 
 def _key(line: Statement) -> object:
     scope = scope_of(line)
-    return scope if scope is not None else (line.file.role is Role.MAIN, line.file.folder or line.file.role)
+    return scope if scope is not None else (line.file.role is Role.MAIN, line.file.directory or line.file.role)
 
 
 RULE = Rule("C44", "substitute-lines", "Substitute takes lines of up to a megabyte", check)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
-from whimbrel.upgrade.rules.helping import change, quoted
-from whimbrel.upgrade.rules.log_levels import beside, instead
+from whimbrel.upgrade.rules.helping import change_args, quote_arg
+from whimbrel.upgrade.rules.log_levels import add_log_level, replace_with_log_level
 
 OPTION = "debuglevel="
 
 
-def findings(estate: Estate, rule: str, directive: str, module: str) -> Iterator[Finding]:
+def findings(tree: ConfigTree, rule: str, directive: str, module: str) -> Iterator[Finding]:
     """The lines called *directive* with the option, which 2.4 refuses."""
-    for line in estate.named(directive):
+    for line in tree.named(directive):
         words = line.words()
-        kept = [word for word in words if not word.lower().startswith(OPTION)]
-        if len(kept) < len(words):
+        remaining = [word for word in words if not word.lower().startswith(OPTION)]
+        if len(remaining) < len(words):
             level = max(map(_level, words))
             yield Finding(
                 rule, line.place, f"{line.node.name} has no DebugLevel in 2.4, which does not start with it",
                 f"take the option away; LogLevel {module}:traceN is what it was for", Risk.BREAKS, Safety.SAFE,
-                _edits(estate, line, kept, module, level),
+                _edits(tree, line, remaining, module, level),
             )
 
 
@@ -33,8 +33,8 @@ def _level(word: str) -> int:
     return int(digits[:length] or 0)
 
 
-def _edits(estate: Estate, line: Statement, kept: list[str], module: str, level: int) -> tuple[FileEdit, ...]:
-    if not kept:
-        return instead(estate, line, module, level)
-    changed = change(estate, line, " ".join(map(quoted, kept)))
-    return changed + beside(estate, line, module, level) if level and line.file.role is not Role.HTACCESS else changed
+def _edits(tree: ConfigTree, line: Statement, remaining: list[str], module: str, level: int) -> tuple[FileEdit, ...]:
+    if not remaining:
+        return replace_with_log_level(tree, line, module, level)
+    changed = change_args(tree, line, " ".join(map(quote_arg, remaining)))
+    return changed + add_log_level(tree, line, module, level) if level and line.file.role is not Role.HTACCESS else changed

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import for_server, in_server, is_new
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.mending import insert_for_server, is_server_level, is_24_config
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 WORDS = "INode MTime Size"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A server without FileETag of its own; in .htaccess files and fragments the default comes from the server."""
-    if is_new(estate) or any(map(in_server, estate.named("fileetag"))):
+    if is_24_config(tree) or any(map(is_server_level, tree.named("fileetag"))):
         return
-    place = for_server(estate, [f"FileETag {WORDS}"])
+    place = insert_for_server(tree, [f"FileETag {WORDS}"])
     if place is not None:
         line, edit = place
         yield Finding(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
-from whimbrel.upgrade.mending import for_server, in_server, is_new, swap
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.mending import insert_for_server, is_server_level, is_24_config, replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 
@@ -14,34 +14,34 @@ def line_for(kind: str) -> str:
     return f'Header set Content-Type "{kind}" "expr=-z %{{CONTENT_TYPE}}"'
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every DefaultType but `none`, and with --exact the default of a server that has no line."""
-    lines = list(estate.named("defaulttype"))
+    lines = list(tree.named("defaulttype"))
     kinds = {line.args.strip().lower() for line in lines}
     for line in lines:
         kind = "".join(line.words()[:1])
         if kind.lower() != "none":
-            yield _finding(estate, line, kind, alone=len(kinds) == 1)
-    if estate.wishes.exact and not is_new(estate) and not any(map(in_server, lines)):
-        yield from _unset(estate)
+            yield _finding(tree, line, kind, is_only_type=len(kinds) == 1)
+    if tree.options.exact and not is_24_config(tree) and not any(map(is_server_level, lines)):
+        yield from _unset_default(tree)
 
 
-def _finding(estate: Estate, line: Statement, kind: str, *, alone: bool) -> Finding:
+def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool) -> Finding:
     """*alone*: no other line says another type, whose Header line would find this one's."""
-    if kind.lower().startswith("application/x-httpd") or any(one.words()[:1] == [kind] for one in estate.named("action")):
+    if kind.lower().startswith("application/x-httpd") or any(action.words()[:1] == [kind] for action in tree.named("action")):
         return Finding("C13", line.place, f"DefaultType has no effect; 2.2 chose the program for files without an extension by the type {kind}",
                        "say it with SetHandler for the files that are meant")
     what = "DefaultType has no effect: files with unknown extensions have no Content-Type"
-    if not alone:
+    if not is_only_type:
         what += "; where several types are laid over each other, the outer one is given first"
-    return Finding("C13", line.place, what, "set the type of answers that have none", Risk.CHANGES, Safety.SAFE if alone else Safety.REVIEW,
-                   swap(estate, line, [line_for(kind)]))
+    return Finding("C13", line.place, what, "set the type of answers that have none", Risk.CHANGES, Safety.SAFE if is_only_type else Safety.REVIEW,
+                   replace_statement(tree, line, [line_for(kind)]))
 
 
-def _unset(estate: Estate) -> Iterator[Finding]:
-    if any("expr=-z %{CONTENT_TYPE}" in line.args for line in estate.named("header") if in_server(line)):
+def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
+    if any("expr=-z %{CONTENT_TYPE}" in line.args for line in tree.named("header") if is_server_level(line)):
         return
-    place = for_server(estate, [line_for("text/plain")])
+    place = insert_for_server(tree, [line_for("text/plain")])
     if place is not None and place[0].file.role is Role.MAIN:
         yield Finding("C13", place[0].place, "files with unknown extensions have no Content-Type, where 2.2 said text/plain",
                       "set the type of answers that have none", Risk.CHANGES, Safety.SAFE, (place[1],))

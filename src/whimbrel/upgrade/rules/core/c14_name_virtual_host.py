@@ -6,66 +6,66 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.records import replace
-from whimbrel.upgrade.estate import Estate, Statement
-from whimbrel.upgrade.mending import is_new, main_statements, swap
+from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.mending import is_24_config, main_statements, replace_statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.virtual_hosts import SWITCHED_OFF, Host, plan
+from whimbrel.upgrade.virtual_hosts import DEFINE_NAME, VirtualHost, virtual_host_plan
 
 DIFFERENT: Final = "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it"
 PARTIAL: Final = "look into the files that were not read, one of which may have the NameVirtualHost line"
-LOOK: Final = "look at which one answers for which name: `httpd -S`"
+ADVICE: Final = "look at which one answers for which name: `httpd -S`"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The lines go once the configuration is one of 2.4; until then they say which virtual hosts 2.2 asks, and the others are switched off."""
-    ready = is_new(estate) or not main_statements(estate)
-    lines = list(estate.named("namevirtualhost"))
-    hosts = any(estate.named("<virtualhost"))
-    equal = not (lines and ready and hosts) or plan(estate).kept()[1]
+    ready = is_24_config(tree) or not main_statements(tree)
+    lines = list(tree.named("namevirtualhost"))
+    hosts = any(tree.named("<virtualhost"))
+    equal = not (lines and ready and hosts) or virtual_host_plan(tree).effective_addresses()[1]
     for line in lines:
-        yield _line(estate, line, ready=ready, equal=equal)
+        yield _line_finding(tree, line, ready=ready, equal=equal)
     if not ready and hosts:
-        yield from _unasked(estate)
+        yield from _unreachable(tree)
 
 
-def _line(estate: Estate, line: Statement, *, ready: bool, equal: bool) -> Finding:
+def _line_finding(tree: ConfigTree, line: Statement, *, ready: bool, equal: bool) -> Finding:
     message = "NameVirtualHost has no effect and warns (AH00548): virtual hosts that share an address are chosen by name"
     if not ready:
         return Finding("C14", line.place, message, "remove it once the modules of 2.4 are loaded", Risk.COSMETIC)
     if equal:
-        return Finding("C14", line.place, message, "remove it", Risk.COSMETIC, Safety.SAFE, swap(estate, line))
-    return Finding("C14", line.place, f"{message}; {DIFFERENT}", LOOK, Risk.CHANGES, Safety.REVIEW, swap(estate, line))
+        return Finding("C14", line.place, message, "remove it", Risk.COSMETIC, Safety.SAFE, replace_statement(tree, line))
+    return Finding("C14", line.place, f"{message}; {DIFFERENT}", ADVICE, Risk.CHANGES, Safety.REVIEW, replace_statement(tree, line))
 
 
-def _unasked(estate: Estate) -> Iterator[Finding]:
+def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
     """Virtual hosts that 2.2 never asked, because no NameVirtualHost made their address one of names."""
-    found = plan(estate)
-    words, equal = found.kept()
-    for host in found.hosts:
+    host_plan = virtual_host_plan(tree)
+    words, equal = host_plan.effective_addresses()
+    for host in host_plan.hosts:
         if words[host] != host.words:
             finding = _finding(host, words[host])
             yield (
-                replace(finding, remedy=f"{PARTIAL}; {finding.remedy}", safety=Safety.MANUAL, edits=())
-                if estate.is_partial
+                replace(finding, remedy=f"{PARTIAL}; {finding.advice}", safety=Safety.MANUAL, edits=())
+                if tree.is_partial
                 else finding
             )
     if not equal:
-        last = found.hosts[-1].statement
-        yield Finding("C14", last.place, DIFFERENT, LOOK)
+        last = host_plan.hosts[-1].statement
+        yield Finding("C14", last.place, DIFFERENT, ADVICE)
 
 
-def _finding(host: Host, words: list[str]) -> Finding:
+def _finding(host: VirtualHost, words: list[str]) -> Finding:
     lost = " ".join(word for word in host.words if word not in words)
     message = f"2.2 never asked this virtual host at {lost}: another one answers there for all names, since no NameVirtualHost makes it one of names"
     if words:
         return Finding("C14", host.statement.place, message, "leave the address out, or let 2.4 choose by name if that was meant", Risk.CHANGES,
-                       Safety.REVIEW, (host.statement.put_args(" ".join(words) + ">"),))
-    remedy = f"switch it off (-D {SWITCHED_OFF} brings it back), or let 2.4 choose by name if that was meant"
-    return Finding("C14", host.statement.place, message, remedy, Risk.CHANGES, Safety.REVIEW, _switched_off(host.statement))
+                       Safety.REVIEW, (host.statement.replace_args(" ".join(words) + ">"),))
+    advice = f"switch it off (-D {DEFINE_NAME} brings it back), or let 2.4 choose by name if that was meant"
+    return Finding("C14", host.statement.place, message, advice, Risk.CHANGES, Safety.REVIEW, _switched_off(host.statement))
 
 
 def _switched_off(section: Statement) -> tuple[FileEdit, ...]:
-    return section.before([f"<IfDefine {SWITCHED_OFF}>"]), section.after(["</IfDefine>"])
+    return section.insert_before([f"<IfDefine {DEFINE_NAME}>"]), section.insert_after(["</IfDefine>"])
 
 
 RULE = Rule("C14", "name-virtual-host", "NameVirtualHost has no effect", check)

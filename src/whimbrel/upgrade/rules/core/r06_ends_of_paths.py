@@ -8,17 +8,17 @@ from whimbrel.regex import without_end
 from whimbrel.syntax import places
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.samples import of_regex
-from whimbrel.upgrade.access_control.sections import never_ends
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.access_control.samples import regex_samples
+from whimbrel.upgrade.access_control.sections import never_matches_end
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """<DirectoryMatch> and <Directory ~> whose pattern has a $."""
-    for line in estate.named("<directorymatch", "<directory"):
+    for line in tree.named("<directorymatch", "<directory"):
         start = _start(line)
-        if start is None or not never_ends(estate, line):
+        if start is None or not never_matches_end(tree, line):
             continue
         pattern = getword(line.args[start:])[0]
         if without_end(pattern) != pattern:
@@ -35,7 +35,7 @@ def _start(line: Statement) -> int | None:
 
 def _finding(line: Statement, pattern: str) -> Finding:
     edits = tuple(_edits(line))
-    if of_regex(without_end(pattern)):
+    if regex_samples(without_end(pattern)):
         return Finding("R06", line.place, "no $ in the pattern of folders ever matched in 2.2; in 2.4 it matches the end of a path",
                        "write (?!), which never matches either; leave the $ where the path itself is meant too", Risk.CHANGES,
                        Safety.SAFE if edits else Safety.MANUAL, edits)

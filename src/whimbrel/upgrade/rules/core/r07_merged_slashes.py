@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 SINCE: Final = 39
@@ -18,13 +18,13 @@ _TWO: Final = re.compile(r"//(?![?*{])|/\{[2-9]")
 _ACCESS: Final = frozenset({"require", "order", "deny", "allow", "satisfy", "<limit", "<limitexcept"})
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Patterns of URLs that want two slashes in a row, which no URL has any more."""
-    if estate.wishes.target < SINCE or any(
-        "off" in line.args.lower() for line in estate.named("mergeslashes", dead=True)
+    if tree.options.target < SINCE or any(
+        "off" in line.args.lower() for line in tree.named("mergeslashes", include_inactive=True)
     ):
         return
-    for section in estate.named("<locationmatch", "<location"):
+    for section in tree.named("<locationmatch", "<location"):
         pattern = _pattern(section)
         if _TWO.search(_ASIDE.sub("_", pattern)):
             guards = any(child.name in _ACCESS for child in section.children)

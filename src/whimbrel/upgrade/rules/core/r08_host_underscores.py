@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Names of virtual hosts with an underscore, which 2.2.34 answered with 400."""
-    for line in estate.named("servername", "serveralias"):
+    for line in tree.named("servername", "serveralias"):
         names = [word for word in line.words() if "_" in word and "${" not in word]
         if names:
             yield Finding(

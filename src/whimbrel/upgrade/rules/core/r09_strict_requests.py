@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import is_new, main_statements
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.mending import is_24_config, main_statements
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 SINCE: Final = 24
 """2.4.24 brings HttpProtocolOptions, which is Strict unless set."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A server that does not say how strict it is, at its first Listen line."""
-    if estate.wishes.target < SINCE or is_new(estate) or not main_statements(estate):
+    if tree.options.target < SINCE or is_24_config(tree) or not main_statements(tree):
         return
-    line = next(estate.named("listen"), None)
-    if line is not None and not any(estate.named("httpprotocoloptions", dead=True)):
+    line = next(tree.named("listen"), None)
+    if line is not None and not any(tree.named("httpprotocoloptions", include_inactive=True)):
         yield Finding(
             "R09",
             line.place,

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.helping import scope_of
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first such line of each fragment."""
     seen: dict[str, list[Statement]] = {}
-    for line in estate.named("order", "allow", "deny", "satisfy"):
+    for line in tree.named("order", "allow", "deny", "satisfy"):
         if line.file.role is Role.FRAGMENT and scope_of(line) is None:
             seen.setdefault(line.file.path, []).append(line)
     for lines in seen.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 NAMES: Final = {
@@ -15,15 +15,15 @@ NAMES: Final = {
 ALL: Final = ("Indexes", "Includes", "FollowSymLinks", "ExecCGI")
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every line that 2.4 refuses and 2.2 took."""
-    for line in estate.named("options"):
+    for line in tree.named("options"):
         words = [word for word in line.words() if word]
         known = [word.lstrip("+-").lower() for word in words]
         if words and accepted(words) is False and all(word in (*NAMES, "all", "none", "runscripts") for word in known):
             text = as_22_took(words)
             yield Finding("X01", line.place, "Options mixes words with and without sign, which 2.4 refuses", f"write what 2.2 took: {text}",
-                          Risk.BREAKS, Safety.SAFE, (line.put_args(text),))
+                          Risk.BREAKS, Safety.SAFE, (line.replace_args(text),))
 
 
 def accepted(words: list[str]) -> bool:

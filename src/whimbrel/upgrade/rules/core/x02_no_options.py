@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate, Role, Statement
-from whimbrel.upgrade.mending import for_server, in_server, is_new, main_statements
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.mending import insert_for_server, is_server_level, is_24_config, main_statements
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """A server whose folders are not all covered by Options without signs."""
-    if is_new(estate) or not main_statements(estate):
+    if is_24_config(tree) or not main_statements(tree):
         return
-    plain = [line for line in estate.named("options") if line.file.role is Role.MAIN and replaces(line.words())]
-    if any(map(in_server, plain)):
+    plain = [line for line in tree.named("options") if line.file.role is Role.MAIN and replaces(line.words())]
+    if any(map(is_server_level, plain)):
         return
-    covered = [path for line in plain for path in _folders(line)]
-    bare = [path for path in roots(estate) if not any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in covered)]
-    place = for_server(estate, ["Options All"]) if bare else None
+    covered = [path for line in plain for path in _directories(line)]
+    uncovered = [path for path in roots(tree) if not any(path == directory or path.startswith(directory.rstrip("/") + "/") for directory in covered)]
+    place = insert_for_server(tree, ["Options All"]) if uncovered else None
     if place is not None:
         line, edit = place
         yield Finding(
             "X02",
             line.place,
-            f"no Options line speaks about {bare[0]}: 2.2 lists folders and runs programs there, 2.4 only follows symbolic links",
+            f"no Options line speaks about {uncovered[0]}: 2.2 lists folders and runs programs there, 2.4 only follows symbolic links",
             "write Options All, 2.2's default, or better what is needed",
             Risk.CHANGES,
             Safety.SAFE,
@@ -40,19 +40,19 @@ def replaces(words: list[str]) -> bool:
     return any(word[:1] not in ("+", "-") for word in words)
 
 
-def roots(estate: Estate) -> list[str]:
+def roots(tree: ConfigTree) -> list[str]:
     """The folders that requests lead to; one that nobody can name stands for a server without DocumentRoot."""
-    found = []
+    paths = []
     for name, at in (("documentroot", 0), ("alias", 1)):
-        for line in estate.named(name):
+        for line in tree.named(name):
             words = line.words()
             if len(words) > at:
-                found.append(root_relative(estate.root or "/", words[at]))
-    vague = any(estate.named("virtualdocumentroot", "aliasmatch", "userdir"))
-    return [*found, "/"] if vague or not found else found
+                paths.append(root_relative(tree.root or "/", words[at]))
+    vague = any(tree.named("virtualdocumentroot", "aliasmatch", "userdir"))
+    return [*paths, "/"] if vague or not paths else paths
 
 
-def _folders(line: Statement) -> list[str]:
+def _directories(line: Statement) -> list[str]:
     """The folder for which the line holds for everybody: a plain <Directory> of the whole server."""
     around = [section for section in line.enclosing() if not section.name.startswith("<if")]
     if len(around) == 1 and around[0].name == "<directory":

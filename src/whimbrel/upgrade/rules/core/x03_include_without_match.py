@@ -7,23 +7,23 @@ from collections.abc import Iterator
 
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
-from whimbrel.octets import raw
+from whimbrel.octets import to_bytes
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.mending import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every Include of the configuration whose wildcards find no file where the folder is there."""
-    for line in estate.named("include"):
+    for line in tree.named("include"):
         pattern = getword(line.args)[0]
-        path = root_relative(estate.root, pattern) if estate.root else ""
-        folder = path.rpartition("/")[0]
-        if line.included or not path or not has_wildcards(path) or has_wildcards(folder) or not os.path.isdir(raw(folder)):
+        path = root_relative(tree.root, pattern) if tree.root else ""
+        directory = path.rpartition("/")[0]
+        if line.included or not path or not has_wildcards(path) or has_wildcards(directory) or not os.path.isdir(to_bytes(directory)):
             continue
         source = line.file.document.bytes[line.node.start:line.node.end].decode("latin-1").strip()
-        edits = swap(estate, line, ["IncludeOptional" + source[len(line.node.name):]]) if estate.wishes.also_22 else (line.rename("IncludeOptional"),)
+        edits = replace_statement(tree, line, ["IncludeOptional" + source[len(line.node.name):]]) if tree.options.also_22 else (line.rename("IncludeOptional"),)
         yield Finding("X03", line.place, f"no file matches {pattern}: 2.4 doesn't start", "IncludeOptional reads what is there", Risk.BREAKS,
                       Safety.SAFE, edits)
 

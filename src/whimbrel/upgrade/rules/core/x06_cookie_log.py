@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate, Role
-from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.estate import ConfigTree, Role
+from whimbrel.upgrade.mending import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 FORMAT = '"%{Cookie}n \\"%r\\" %t"'
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every CookieLog line; CustomLog writes the same lines."""
-    for line in estate.named("cookielog"):
+    for line in tree.named("cookielog"):
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions
         args = line.node.args[:getword(line.node.args)[1]].strip()
-        edits = swap(estate, line, [f"CustomLog {args} {FORMAT}"])
+        edits = replace_statement(tree, line, [f"CustomLog {args} {FORMAT}"])
         yield Finding("X06", line.place, "CookieLog is gone", "CustomLog writes the same lines", Risk.BREAKS, Safety.SAFE, edits)
 
 

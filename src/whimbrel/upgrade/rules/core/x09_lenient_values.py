@@ -6,29 +6,29 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from whimbrel.catalogue import Row, catalogue
-from whimbrel.upgrade.estate import Estate, Statement
-from whimbrel.upgrade.mending import swap
+from whimbrel.catalogue import DirectiveEntry, catalogue
+from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.mending import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.core.x01_mixed_options import NAMES
 
 REMOVE: Final = "remove the line"
 TOKENS: Final = frozenset({"full", "os", "min", "minimal", "major", "minor", "prod", "productonly"})
 LISTS: Final = frozenset({"ITERATE"})
-MOST: Final = {"NO_ARGS": 0, "FLAG": 1, "TAKE1": 1, "TAKE12": 2, "TAKE2": 2, "TAKE23": 3, "TAKE3": 3, "TAKE13": 3, "TAKE123": 3}
+MAX_ARGS: Final = {"NO_ARGS": 0, "FLAG": 1, "TAKE1": 1, "TAKE12": 2, "TAKE2": 2, "TAKE23": 3, "TAKE3": 3, "TAKE13": 3, "TAKE123": 3}
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every value that the tables below know."""
-    for name, mend in VALUES.items():
-        for line in estate.named(name):
-            wanted = mend(line.args.strip())
+    for name, fix_value in VALUES.items():
+        for line in tree.named(name):
+            wanted = fix_value(line.args.strip())
             if wanted is not None:
-                yield _finding(estate, line, wanted)
-    yield from _counted(estate)
+                yield _finding(tree, line, wanted)
+    yield from _counted(tree)
 
 
-def _finding(estate: Estate, line: Statement, wanted: str) -> Finding:
+def _finding(tree: ConfigTree, line: Statement, wanted: str) -> Finding:
     if wanted == REMOVE:
         return Finding(
             "X09",
@@ -37,11 +37,11 @@ def _finding(estate: Estate, line: Statement, wanted: str) -> Finding:
             REMOVE,
             Risk.BREAKS,
             Safety.SAFE,
-            swap(estate, line),
+            replace_statement(tree, line),
             decision="whether what the line was meant for is still wanted: it never had an effect",
         )
     return Finding("X09", line.place, f"2.4 refuses `{line.node.name} {line.args.strip()}`", f"write what 2.2 took: {wanted}", Risk.BREAKS,
-                   Safety.SAFE, (line.put_args(wanted),))
+                   Safety.SAFE, (line.replace_args(wanted),))
 
 
 # values ------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def _tokens(text: str) -> str | None:
 
 def _override(text: str) -> str | None:
     """AllowOverride Options=LIST: the first unknown word ends the list in 2.2."""
-    def mended(word: str) -> str:
+    def fix_word(word: str) -> str:
         key, equals, value = word.partition("=")
         if key.lower() != "options" or not equals:
             return word
@@ -73,8 +73,8 @@ def _override(text: str) -> str | None:
                 break
             good.append(option)
         return f"{key}={','.join(good) or 'None'}"
-    made = " ".join(mended(word) for word in text.split())
-    return made if made != " ".join(text.split()) else None
+    fixed = " ".join(fix_word(word) for word in text.split())
+    return fixed if fixed != " ".join(text.split()) else None
 
 
 def _buffer(text: str) -> str | None:
@@ -90,8 +90,8 @@ def _document(text: str) -> str | None:
     rest = rest.strip()
     if rest[:1] != '"' and not _is_text(rest):
         return None
-    made = re.sub(r"(?<!\\)%(?=\{)|(?<!\\)\$(?=[0-9])", r"\\\g<0>", rest)
-    return f"{code} {made}" if made != rest else None
+    fixed = re.sub(r"(?<!\\)%(?=\{)|(?<!\\)\$(?=[0-9])", r"\\\g<0>", rest)
+    return f"{code} {fixed}" if fixed != rest else None
 
 
 def _is_text(value: str) -> bool:
@@ -105,27 +105,27 @@ VALUES: Final[dict[str, Callable[[str], str | None]]] = {
 
 
 # numbers of words --------------------------------------------------------------------------------
-def _counted(estate: Estate) -> Iterator[Finding]:
+def _counted(tree: ConfigTree) -> Iterator[Finding]:
     """Lines with more words than 2.4 takes, or with none where it wants a list."""
-    old, new = catalogue("2.2"), catalogue("2.4")
+    catalogue_22, catalogue_24 = catalogue("2.2"), catalogue("2.4")
     seen: dict[str, tuple[str, str] | None] = {}
-    for line in estate.everything():
+    for line in tree.all_statements():
         if line.is_section or line.in_22 is False or line.in_24 is False or line.name in VALUES:
             continue
         if line.name not in seen:
-            seen[line.name] = _shapes(old.find(line.name), new.find(line.name))
+            seen[line.name] = _shapes(catalogue_22.find(line.name), catalogue_24.find(line.name))
         shapes = seen[line.name]
         wanted = _by_count(line, *shapes) if shapes is not None else None
         if wanted is not None:
-            yield _finding(estate, line, wanted)
+            yield _finding(tree, line, wanted)
 
 
-def _shapes(old: tuple[Row, ...], new: tuple[Row, ...]) -> tuple[str, str] | None:
+def _shapes(entries_22: tuple[DirectiveEntry, ...], entries_24: tuple[DirectiveEntry, ...]) -> tuple[str, str] | None:
     """The shapes of the arguments where they matter here."""
-    if not old or not new:
+    if not entries_22 or not entries_24:
         return None
-    before, after = old[0].args, new[0].args
-    fewer = MOST.get(after, 99) < MOST.get(before, -1) or (before == "FLAG" and after not in ("FLAG", "RAW_ARGS"))
+    before, after = entries_22[0].args, entries_24[0].args
+    fewer = MAX_ARGS.get(after, 99) < MAX_ARGS.get(before, -1) or (before == "FLAG" and after not in ("FLAG", "RAW_ARGS"))
     return (before, after) if after in LISTS or fewer else None
 
 
@@ -133,8 +133,8 @@ def _by_count(line: Statement, before: str, after: str) -> str | None:
     words = line.words()
     if after in LISTS and before in LISTS:
         return REMOVE if not any(words) and len(words) < 2 else None
-    if len(words) > MOST.get(after, 99) or (before == "FLAG" and len(words) > 1):
-        return words[0] if before == "FLAG" else " ".join(_quoted(word) for word in words[:MOST.get(after, 1)])
+    if len(words) > MAX_ARGS.get(after, 99) or (before == "FLAG" and len(words) > 1):
+        return words[0] if before == "FLAG" else " ".join(_quoted(word) for word in words[:MAX_ARGS.get(after, 1)])
     return None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule
 
 STOPS: Final = frozenset({"mutex", "user", "group", "listen", "documentroot", "keepalive", "loglevel"})
@@ -14,15 +14,15 @@ STOPS: Final = frozenset({"mutex", "user", "group", "listen", "documentroot", "k
 NAME: Final = re.compile(r"(?<!\\)\$\{(\w+)\}")
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first use of each variable that is not set, where others are: then what sets them is at hand."""
     seen: set[str] = set()
-    defined = {line.words()[0] for line in estate.named("define", dead=True) if line.words()}
-    environment = _environment(estate)
-    if (not defined and not environment) or estate.context is not InputContext.SERVER:
-        yield from _mutexes(estate)
+    defined = {line.words()[0] for line in tree.named("define", include_inactive=True) if line.words()}
+    environment = _environment(tree)
+    if (not defined and not environment) or tree.context is not InputContext.SERVER:
+        yield from _mutexes(tree)
         return
-    for line in estate.everything():
+    for line in tree.all_statements():
         if "${" not in line.args or line.in_24 is False or line.name == "define":
             continue
         for name in NAME.findall(line.args):
@@ -39,9 +39,9 @@ def check(estate: Estate) -> Iterator[Finding]:
                 )
 
 
-def _mutexes(estate: Estate) -> Iterator[Finding]:
+def _mutexes(tree: ConfigTree) -> Iterator[Finding]:
     """Mutex, which 2.2 did not have: no 2.2 shows that its variable is set."""
-    for line in estate.named("mutex", dead=True):
+    for line in tree.named("mutex", include_inactive=True):
         for name in NAME.findall(line.args)[:1]:
             yield Finding(
                 "X16",
@@ -52,9 +52,9 @@ def _mutexes(estate: Estate) -> Iterator[Finding]:
             )
 
 
-def _environment(estate: Estate) -> bool:
+def _environment(tree: ConfigTree) -> bool:
     """Whether any variable of the text was known when it was read."""
-    return any(NAME.search(line.node.args) and not NAME.search(line.args) for line in estate.everything() if "${" in line.node.args)
+    return any(NAME.search(line.node.args) and not NAME.search(line.args) for line in tree.all_statements() if "${" in line.node.args)
 
 
 RULE = Rule("X16", "undefined-variables", "Variables that nobody sets", check)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 ACTIONS: Final = frozenset({"set", "append", "add", "merge", "setifempty"})
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """RequestHeader lines that make such a field: CGI, SSI and expressions saw it as HTTP_NAME."""
-    for line in estate.named("requestheader"):
+    for line in tree.named("requestheader"):
         words = line.words()
         if len(words) > 1 and words[0].lower() in ACTIONS and "_" in words[1].rstrip(":"):
             name = words[1].rstrip(":")

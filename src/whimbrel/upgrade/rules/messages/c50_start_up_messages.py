@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.loading import loading
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.loading import load_module_lines
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.helping import lacks
+from whimbrel.upgrade.rules.helping import is_module_missing
 
 INVALID: Final = "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
 HOMES: Final = (
@@ -24,17 +24,17 @@ HOMES: Final = (
 """Directives that have moved to modules which 2.2 didn't have or didn't need; mod_unixd is compiled into Debian's."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first line of each directive that 2.4 wouldn't know, with the words it would use."""
-    for name, module, remedy in HOMES:
-        if not lacks(estate, module) or loading(estate).built_in(module):
+    for name, module, advice in HOMES:
+        if not is_module_missing(tree, module) or load_module_lines(tree).is_built_in(module):
             continue
-        for line in estate.named(name):
+        for line in tree.named(name):
             yield Finding(
                 "C50",
                 line.place,
                 f"without an upgrade 2.4 says: {INVALID.format(line.node.name)}",
-                remedy,
+                advice,
                 Risk.COSMETIC,
             )
             break

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 DEFAULT_TYPE: Final = "AH00117: Ignoring deprecated use of DefaultType in line {line} of {file}."
 NAME_VIRTUAL_HOST: Final = "AH00548: NameVirtualHost has no effect and will be removed in the next release {file}:{line}"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first line of each warning that the start of 2.4 prints."""
-    types = (line for line in estate.named("defaulttype") if [word.lower() for word in line.words()[:1]] != ["none"])
-    for lines, shape in ((types, DEFAULT_TYPE), (estate.named("namevirtualhost"), NAME_VIRTUAL_HOST)):
+    types = (line for line in tree.named("defaulttype") if [word.lower() for word in line.words()[:1]] != ["none"])
+    for lines, shape in ((types, DEFAULT_TYPE), (tree.named("namevirtualhost"), NAME_VIRTUAL_HOST)):
         for line in lines:
             yield Finding(
                 "C51",
                 line.place,
-                f"without an upgrade 2.4 warns: {_said(shape, line)}",
+                f"without an upgrade 2.4 warns: {_warning(shape, line)}",
                 f"whimbrel explain {shape[:7]} says more",
                 Risk.COSMETIC,
             )
             break
 
 
-def _said(shape: str, line: Statement) -> str:
+def _warning(shape: str, line: Statement) -> str:
     return shape.format(line=line.place.line, file=line.place.path)
 
 

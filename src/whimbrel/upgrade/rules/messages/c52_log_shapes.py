@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import is_new
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.mending import is_24_config
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.helping import in_24
+from whimbrel.upgrade.rules.helping import lines_for_24
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first ErrorLog: whatever reads it meets other lines, unless ErrorLogFormat says how they look."""
-    if is_new(estate) or any(True for _ in in_24(estate, "errorlogformat")):
+    if is_24_config(tree) or any(True for _ in lines_for_24(tree, "errorlogformat")):
         return
-    for line in estate.named("errorlog"):
+    for line in tree.named("errorlog"):
         yield Finding(
             "C52", line.place, "lines of the error log have module, process, port and a code in 2.4: [core:error] [pid 1:tid 2] [client A:P] AH...",
             "adapt what reads the log, or choose the look with ErrorLogFormat", Risk.COSMETIC,

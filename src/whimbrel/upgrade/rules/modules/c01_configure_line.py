@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.octets import raw, text
+from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import replace
 from whimbrel.upgrade.config_nice import translate
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import is_new, main_statements
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.mending import is_24_config, main_statements
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """build/config.nice below the server root, where there is one: it is not edited, since it belongs to what is built, not to what is configured."""
-    if not main_statements(estate) or is_new(estate):
+    if not main_statements(tree) or is_24_config(tree):
         return
-    path = f"{estate.root}/build/config.nice"
+    path = f"{tree.root}/build/config.nice"
     try:
-        with open(raw(path), "rb") as file:
-            source = text(file.read())
+        with open(to_bytes(path), "rb") as file:
+            source = to_text(file.read())
     except OSError:
         return
     for finding in translate(source, path).findings:

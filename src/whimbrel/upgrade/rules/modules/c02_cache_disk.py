@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.mending import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.needed_modules import of_rule
+from whimbrel.upgrade.needed_modules import missing_module_findings
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Old names of the module, then the module where only its directives are there."""
     renamed = False
-    for line in estate.named("loadmodule"):
+    for line in tree.named("loadmodule"):
         words = line.words()
         if words[:1] == ["disk_cache_module"]:
             renamed = True
             source = line.file.document.bytes[line.node.start:line.node.end].decode("latin-1").strip()
             text = source.replace("disk_cache_module", "cache_disk_module").replace("mod_disk_cache.", "mod_cache_disk.")
             yield Finding("C02", line.place, "mod_disk_cache is called mod_cache_disk: 2.4 can't load the old file", "load it by its new name",
-                          Risk.BREAKS, Safety.SAFE, swap(estate, line, [text]))
-    for section in estate.named("<ifmodule"):
+                          Risk.BREAKS, Safety.SAFE, replace_statement(tree, line, [text]))
+    for section in tree.named("<ifmodule"):
         old = section.args.strip()
         new = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}.get(old.removeprefix("!"))
-        if new is not None and not estate.wishes.also_22:
+        if new is not None and not tree.options.also_22:
             yield Finding("C02", section.place, f"{old.removeprefix('!')} is called {new} in 2.4", "ask for the new name", Risk.CHANGES, Safety.SAFE,
-                          (section.put_args("!" * old.startswith("!") + new + ">"),))
+                          (section.replace_args("!" * old.startswith("!") + new + ">"),))
     if not renamed:  # else the line with the new name is the one that is missing
-        yield from of_rule(estate, "C02")
+        yield from missing_module_findings(tree, "C02")
 
 
 RULE = Rule("C02", "cache-disk", "mod_disk_cache is mod_cache_disk", check, order=10)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
-from whimbrel.upgrade.needed_modules import of_rule
+from whimbrel.upgrade.needed_modules import missing_module_findings
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every lbmethod in use whose module is not loaded, and the shared memory that balancers need."""
-    yield from of_rule(estate, "C03")
+    yield from missing_module_findings(tree, "C03")
 
 
 RULE = Rule("C03", "lbmethods", "lbmethods are modules, and balancers need shared memory", check, order=10)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.mending import main_statements
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.needed_modules import of_rule
+from whimbrel.upgrade.needed_modules import missing_module_findings
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every module that is used without being loaded; a finding where the modules in the 2.2 binary are
     assumed.
     """
-    own = main_statements(estate)
-    if own and estate.built_in.assumed:
+    own = main_statements(tree)
+    if own and tree.built_in.assumed:
         yield Finding(
             "C04",
             own[0].place,
-            f"which modules the 2.2 binary has compiled in is not in the text: {estate.built_in.origin} is assumed",
+            f"which modules the 2.2 binary has compiled in is not in the text: {tree.built_in.origin} is assumed",
             "compare with the output of `httpd -l` of the old server, or give it with --built-in FILE",
             Risk.CHANGES,
         )
-    yield from of_rule(estate, "C04")
+    yield from missing_module_findings(tree, "C04")
 
 
 RULE = Rule("C04", "compiled-in", "Modules that were compiled in need LoadModule lines", check, order=10)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.htaccess import takes
-from whimbrel.upgrade.loading import loading
-from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.htaccess import accepts_directive
+from whimbrel.upgrade.loading import load_module_lines
+from whimbrel.upgrade.mending import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.needed_modules import of_rule
+from whimbrel.upgrade.needed_modules import missing_module_findings
 
 GONE: Final = {
     "authn_default_module": "mod_authn_core refuses whom nobody knows",
@@ -21,22 +21,22 @@ GONE: Final = {
 }
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """LoadModule lines of modules that 2.4 doesn't have, then what every configuration needs now."""
-    state = loading(estate)
-    for line in estate.named("loadmodule"):
+    state = load_module_lines(tree)
+    for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
         if name in GONE:
             yield Finding("C05", line.place, f"mod_{name.removesuffix('_module')} is gone: {GONE[name]}", "remove the line", Risk.BREAKS,
-                          Safety.SAFE, swap(estate, line))
-        elif line in state.lines and state.refuses(line):
+                          Safety.SAFE, replace_statement(tree, line))
+        elif line in state.lines and state.is_refused(line):
             yield Finding("C05", line.place, f"the 2.4 on this machine has mod_{name.removesuffix('_module')} in its binary and refuses the line",
-                          "remove the line", Risk.BREAKS, Safety.SAFE, swap(estate, line))
-    for line in estate.named("example"):
-        if takes(estate, line, "options"):  # else 2.2 refuses it too
+                          "remove the line", Risk.BREAKS, Safety.SAFE, replace_statement(tree, line))
+    for line in tree.named("example"):
+        if accepts_directive(tree, line, "options"):  # else 2.2 refuses it too
             yield Finding("C05", line.place, "Example was mod_example's, an example for programmers that did nothing", "remove the line", Risk.BREAKS,
-                          Safety.SAFE, swap(estate, line))
-    yield from of_rule(estate, "C05")
+                          Safety.SAFE, replace_statement(tree, line))
+    yield from missing_module_findings(tree, "C05")
 
 
 RULE = Rule("C05", "new-and-gone", "Modules that are gone, and new ones that are needed", check, order=10)

@@ -7,34 +7,34 @@ from collections.abc import Iterator
 
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
-from whimbrel.octets import raw
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.octets import to_bytes
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
-from whimbrel.upgrade.shared_objects import Verdict, examine
+from whimbrel.upgrade.shared_objects import ModuleFile, examine
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every LoadModule line of a module that is none of httpd's own, unless its file is there and was built for 2.4."""
     known = {row.identifier for version in ("2.2", "2.4") for row in catalogue(version).modules}
-    for line in estate.named("loadmodule"):
+    for line in tree.named("loadmodule"):
         words = line.words()
         if len(words) != 2 or words[0] in known or is_known(words[0]) or words[0] in OLDER:
             continue
-        found = _file(estate, words[1])
-        if found is None or found.api != "2.4":
-            yield _finding(line, words[0], found)
+        module_file = _module_file(tree, words[1])
+        if module_file is None or module_file.api != "2.4":
+            yield _finding(line, words[0], module_file)
 
 
-def _file(estate: Estate, name: str) -> Verdict | None:
-    path = root_relative(estate.root or "/", name)
-    return examine(path) if os.path.isfile(raw(path)) else None
+def _module_file(tree: ConfigTree, name: str) -> ModuleFile | None:
+    path = root_relative(tree.root or "/", name)
+    return examine(path) if os.path.isfile(to_bytes(path)) else None
 
 
-def _finding(line: Statement, name: str, found: Verdict | None) -> Finding:
-    built = "" if found is None else f" ({found.text})"
+def _finding(line: Statement, name: str, module_file: ModuleFile | None) -> Finding:
+    built = "" if module_file is None else f" ({module_file.text})"
     known = fate(name)
     what = f"; what becomes of {known[0]}: {known[1]}" if known is not None else ""
     return Finding("C06", line.place, f"{name} is none of httpd's own modules: 2.4 refuses a file that was built for 2.2{built}",

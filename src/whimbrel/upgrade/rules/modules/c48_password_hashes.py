@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.config.execute import root_relative
-from whimbrel.octets import raw, text
-from whimbrel.upgrade.estate import Estate
+from whimbrel.octets import to_bytes, to_text
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 from whimbrel.upgrade.password_file import examine
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every file that AuthUserFile names and that is here."""
     seen: set[str] = set()
-    for line in estate.named("authuserfile"):
-        path = root_relative(estate.root or "/", "".join(line.words()[:1]))
+    for line in tree.named("authuserfile"):
+        path = root_relative(tree.root or "/", "".join(line.words()[:1]))
         if path in seen:
             continue
         seen.add(path)
         try:
-            with open(raw(path), "rb") as file:
-                source = text(file.read())
+            with open(to_bytes(path), "rb") as file:
+                source = to_text(file.read())
         except OSError:
             continue
         yield from examine(source, path)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.modules.c05_new_and_gone import GONE
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """<IfModule> with a name that no module has, or one that only 2.2 has."""
-    new, old = catalogue("2.4"), catalogue("2.2")
-    for section in estate.named("<ifmodule"):
+    catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
+    for section in tree.named("<ifmodule"):
         name = section.args.strip().strip('"').removeprefix("!").strip()
         if name in ("mod_disk_cache.c", "disk_cache_module"):
             continue
-        if new.module_of_file(name) or old.module_of_file(name):
+        if catalogue_24.module_of_file(name) or catalogue_22.module_of_file(name):
             yield _finding(section, f"<IfModule {name}> asks for a module by a name that none has (its file is {name}.c): "
                            f"what it holds is {'always' if '!' in section.args else 'never'} read", f"write {name}.c if that was meant")
-        elif _has(old.modules, name) and not _has(new.modules, name):
+        elif _has(catalogue_22.modules, name) and not _has(catalogue_24.modules, name):
             yield _finding(section, f"no module of 2.4 is called {name}: what this holds is "
                            f"{'read there' if '!' in section.args else 'left out there'}", _successor(name))
         elif name in ("mod_authz_host.c", "authz_host_module") and any(child.name in ("require", "<requireany") for child in section.children):
@@ -42,8 +42,8 @@ def _has(rows: tuple[object, ...], name: str) -> bool:
     return any(name in (getattr(row, "identifier", ""), getattr(row, "source", "")) for row in rows)
 
 
-def _finding(section: Statement, message: str, remedy: str) -> Finding:
-    return Finding("X11", section.place, message, remedy, Risk.COSMETIC)
+def _finding(section: Statement, message: str, advice: str) -> Finding:
+    return Finding("X11", section.place, message, advice, Risk.COSMETIC)
 
 
 RULE = Rule("X11", "branches", "<IfModule> that tests something else", check)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Statement
-from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.mending import replace_statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 
 MODULES: Final = re.compile(r"rpaf(?:_module)?|mod_rpaf(?:-2.0)?(?:\.c)?|extract_forwarded_module|mod_extract_forwarded(?:\.c)?")
@@ -16,27 +16,27 @@ DROPPED: Final = ("rpafsethostname", "rpafsethttps", "rpafsetport", "mefrefuse",
 HEADER: Final = "RemoteIPHeader X-Forwarded-For"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The modules' lines become those of mod_remoteip; who may be believed is for people to look at."""
-    for line in estate.named("loadmodule"):
+    for line in tree.named("loadmodule"):
         if MODULES.fullmatch("".join(line.words()[:1])):
-            yield _finding(line, swap(estate, line, [_load(line)]), "mod_remoteip of 2.4 does what it did")
-    for section in estate.named("<ifmodule"):
+            yield _finding(line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 does what it did")
+    for section in tree.named("<ifmodule"):
         name = section.args.strip()
-        if MODULES.fullmatch(name.removeprefix("!")) and not estate.wishes.also_22:
-            yield _finding(section, (section.put_args(f"{name[:name.startswith('!')]}mod_remoteip.c>"),), "it is called mod_remoteip.c in 2.4")
-    named = any(estate.named("rpafheader"))
-    for line in estate.named("rpafenable", "mefenable", "extractforwarded"):
+        if MODULES.fullmatch(name.removeprefix("!")) and not tree.options.also_22:
+            yield _finding(section, (section.replace_args(f"{name[:name.startswith('!')]}mod_remoteip.c>"),), "it is called mod_remoteip.c in 2.4")
+    named = any(tree.named("rpafheader"))
+    for line in tree.named("rpafenable", "mefenable", "extractforwarded"):
         on = line.args.strip().lower() == "on" and not named
-        yield _finding(line, swap(estate, line, [HEADER] if on else []), "the header is named, there is no switch")
-    for line in estate.named("rpafheader"):
-        yield _finding(line, swap(estate, line, [f"RemoteIPHeader {line.args.strip()}"]), "RemoteIPHeader names the header")
-    for line in estate.named(*PROXIES):
+        yield _finding(line, replace_statement(tree, line, [HEADER] if on else []), "the header is named, there is no switch")
+    for line in tree.named("rpafheader"):
+        yield _finding(line, replace_statement(tree, line, [f"RemoteIPHeader {line.args.strip()}"]), "RemoteIPHeader names the header")
+    for line in tree.named(*PROXIES):
         words = [word for word in line.words() if word.lower() != "all"]
-        yield _finding(line, swap(estate, line, [f"RemoteIPInternalProxy {' '.join(words)}"] if words else []),
+        yield _finding(line, replace_statement(tree, line, [f"RemoteIPInternalProxy {' '.join(words)}"] if words else []),
                        "RemoteIPInternalProxy names the servers that are believed")
-    for line in estate.named(*DROPPED):
-        yield _finding(line, swap(estate, line), "mod_remoteip has nothing like it")
+    for line in tree.named(*DROPPED):
+        yield _finding(line, replace_statement(tree, line), "mod_remoteip has nothing like it")
 
 
 def _load(line: Statement) -> str:
@@ -48,8 +48,8 @@ def _load(line: Statement) -> str:
 
 def _finding(line: Statement, edits: tuple[FileEdit, ...], what: str) -> Finding:
     name = f"<{line.node.name} {line.args}>" if line.is_section else f"{line.node.name} {line.args}".strip()
-    remedy = "look at it: mod_remoteip believes the header of the named servers only, from the last address on"
-    return Finding("X19", line.place, f"{name}: {what}", remedy, Risk.BREAKS, Safety.REVIEW, edits,
+    advice = "look at it: mod_remoteip believes the header of the named servers only, from the last address on"
+    return Finding("X19", line.place, f"{name}: {what}", advice, Risk.BREAKS, Safety.REVIEW, edits,
                    "In log formats %a is the client that the header names and %{c}a the server that passed it on; %h is the client too.")
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.estate import Estate
-from whimbrel.upgrade.mending import THIRD_PARTY_22, is_new
+from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.mending import THIRD_PARTY_22, is_24_config
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
@@ -43,13 +43,13 @@ def is_known(identifier: str) -> bool:
     return identifier in OWN | SUCCEEDED or REMOTE.fullmatch(identifier) is not None
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """LoadModule lines of such modules, then directives of theirs that say more than their section."""
     old = catalogue("2.2")
-    for line in estate.named("loadmodule"):
+    for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
         found = fate(name) if name in SUCCEEDED else None
-        if name in OWN and not is_new(estate):
+        if name in OWN and not is_24_config(tree):
             yield Finding("X24", line.place, f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
                           "leave out the file that was built for 2.2", Risk.COSMETIC)
         elif found is not None and old.module(name) is None:
@@ -60,14 +60,14 @@ def check(estate: Estate) -> Iterator[Finding]:
                 f"what becomes of it: {found[1]}",
                 Risk.BREAKS,
             )
-    yield from _directives(estate)
+    yield from _directives(tree)
 
 
-def _directives(estate: Estate) -> Iterator[Finding]:
+def _directives(tree: ConfigTree) -> Iterator[Finding]:
     """The first line of each file whose module an upgrade often replaces by something without directives."""
     seen: set[tuple[str, str]] = set()
     for name, product in [*((one, "php") for one in PHP), ("assignuserid", "itk")]:
-        for line in estate.named(name):
+        for line in tree.named(name):
             known = fate(product)
             if known is not None and (line.file.path, product) not in seen:
                 seen.add((line.file.path, product))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every line with the old name; the new one means the same."""
-    if estate.wishes.also_22:
+    if tree.options.also_22:
         return
-    for line in estate.named("maxrequestsperchild"):
+    for line in tree.named("maxrequestsperchild"):
         yield Finding(
             "C07", line.place, "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still takes the old name",
             "use the new name", Risk.COSMETIC, Safety.SAFE, (line.rename("MaxConnectionsPerChild"),),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every other word; 2.2 took 0 as Off and all others as On."""
-    for line in estate.named("keepalive"):
+    for line in tree.named("keepalive"):
         words = line.words()
         if len(words) == 1 and words[0].lower() not in ("on", "off"):
             meant = "Off" if words[0] == "0" else "On"
@@ -25,7 +25,7 @@ def check(estate: Estate) -> Iterator[Finding]:
                 continue
             yield Finding(
                 "C12", line.place, f"KeepAlive takes On or Off only; 2.2 took {words[0]} as {meant}", f"write {meant}", Risk.BREAKS, Safety.SAFE,
-                (line.put_args(meant),))
+                (line.replace_args(meant),))
 
 
 def _shown(value: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role
-from whimbrel.upgrade.mending import swap
+from whimbrel.upgrade.estate import ConfigTree, Role
+from whimbrel.upgrade.mending import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 GONE: Final = {
@@ -15,15 +15,15 @@ GONE: Final = {
 }
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every such line goes: 2.4 chooses a kind of lock that needs no file where the system has one."""
-    for line in estate.named(*GONE):
+    for line in tree.named(*GONE):
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions
         yield Finding(
             "C15", line.place, f"{line.node.name} is gone: 2.4 has one directive for all locks, Mutex, and needs none",
             f"remove it; where the kind of lock or its folder matters write one line `Mutex KIND[:FOLDER] {GONE[line.name]}`",
-            Risk.BREAKS, Safety.SAFE, swap(estate, line))
+            Risk.BREAKS, Safety.SAFE, replace_statement(tree, line))
 
 
 RULE = Rule("C15", "mutexes", "One Mutex directive for all locks", check)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
-from whimbrel.upgrade.needed_modules import of_rule
+from whimbrel.upgrade.needed_modules import missing_module_findings
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """mod_unixd where no line loads it and the binary isn't known to have it."""
-    yield from of_rule(estate, "C45")
+    yield from missing_module_findings(tree, "C45")
 
 
 RULE = Rule("C45", "unixd", "User and Group need mod_unixd", check, order=10)

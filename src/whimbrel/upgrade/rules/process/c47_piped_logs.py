@@ -9,7 +9,7 @@ from typing import Final
 from whimbrel.syntax import places
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 
 LOGS: Final = ("errorlog", "customlog", "transferlog", "forensiclog", "globallog")
@@ -17,9 +17,9 @@ PLAIN: Final = re.compile(r"[ \t]*/[\w./%+:,@=-]+(?:[ \t]+[\w./%+:,@=-]+)*[ \t]*
 """A command that a shell and httpd take apart in the same way: a whole path, and words without anything that a shell looks at."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every pipe whose command needs its shell."""
-    for line in estate.named(*LOGS):
+    for line in tree.named(*LOGS):
         target = getword(line.args)[0]
         if target[:1] != "|" or target[1:2] in ("|", "$") or PLAIN.fullmatch(target[1:]):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role
+from whimbrel.upgrade.estate import ConfigTree, Role
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 DIRECTIVES: Final = {
@@ -55,14 +55,14 @@ MODULES: Final = {
 STEP: Final = "make the step from 2.0 to 2.2 first"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Directives and modules that no 2.2 has."""
-    for line in estate.named(*DIRECTIVES):
+    for line in tree.named(*DIRECTIVES):
         if line.file.role is not Role.FRAGMENT or line.name not in ("port", "addmodule"):
             new = DIRECTIVES[line.name]
-            remedy = f"{STEP}: {new}" if new else STEP
-            yield Finding("C53", line.place, f"{line.node.name} is older than 2.2, which refuses it", remedy, Risk.BREAKS)
-    for line in estate.named("loadmodule"):
+            advice = f"{STEP}: {new}" if new else STEP
+            yield Finding("C53", line.place, f"{line.node.name} is older than 2.2, which refuses it", advice, Risk.BREAKS)
+    for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
         if name in MODULES:
             new = MODULES[name]

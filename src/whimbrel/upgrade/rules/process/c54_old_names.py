@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Names that have no row of their own."""
-    for line in estate.named("sslcertificatechainfile"):
+    for line in tree.named("sslcertificatechainfile"):
         yield Finding("C54", line.place, "SSLCertificateChainFile is deprecated; 2.4 still takes it",
                       "put the chain into the file of SSLCertificateFile, behind the certificate", Risk.COSMETIC)
-    used = any(estate.named("order", "allow", "deny", "satisfy"))
-    for line in estate.named("loadmodule"):
+    used = any(tree.named("order", "allow", "deny", "satisfy"))
+    for line in tree.named("loadmodule"):
         if line.words()[:1] == ["access_compat_module"] and not used:
             yield Finding("C54", line.place, "mod_access_compat is loaded, and nothing here uses it", "leave it out once no .htaccess file needs it",
                           Risk.COSMETIC)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """LogLevel debug for everything."""
-    for line in estate.named("loglevel"):
+    for line in tree.named("loglevel"):
         if line.args.strip().strip('"').lower() == "debug":
             yield Finding("X23", line.place, "at LogLevel debug every module of 2.4 speaks, several lines for each request",
                           "name the module that is meant, as in `LogLevel warn ssl:debug`", Risk.COSMETIC)

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change, quoted
+from whimbrel.upgrade.rules.helping import change_args, quote_arg
 
-WHOLE: Final = ("jsessionid", "PHPSESSID", "SESSIONID", "osCsid", "zenid", "CFID", "CFTOKEN", "ASPSESSIONID")
+FULL_NAMES: Final = ("jsessionid", "PHPSESSID", "SESSIONID", "osCsid", "zenid", "CFID", "CFTOKEN", "ASPSESSIONID")
 """Names that servers and frameworks use."""
 MESSAGE: Final = "2.2 also left out parameters that end with this name"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Names that are the end of a usual one, which 2.4 no longer finds; the others are told."""
-    for line in estate.named("cacheignoreurlsessionidentifiers"):
+    for line in tree.named("cacheignoreurlsessionidentifiers"):
         words = line.words()
         if not words or any(word.lower() == "none" for word in words):
             continue
-        added = [name for name in WHOLE if name not in words and any(_part(word, name) for word in words)]
+        added = [name for name in FULL_NAMES if name not in words and any(_part(word, name) for word in words)]
         if added:
             yield Finding("C26", line.place, f"{MESSAGE}; 2.4 compares whole names", f"name the whole parameter: {', '.join(added)}", Risk.CHANGES,
-                          Safety.REVIEW, change(estate, line, " ".join(map(quoted, [*words, *added]))))
-        elif not any(_part(word, name) for word in words for name in WHOLE):
+                          Safety.REVIEW, change_args(tree, line, " ".join(map(quote_arg, [*words, *added]))))
+        elif not any(_part(word, name) for word in words for name in FULL_NAMES):
             yield Finding("C26", line.place, f"{MESSAGE}; 2.4 compares whole names", "add the whole names of other parameters that were meant",
                           Risk.COSMETIC)
 
 
 def _part(word: str, name: str) -> bool:
     """Whether *word* is the end of *name*, but not itself one of the usual names."""
-    return word not in WHOLE and len(word) < len(name) and name.endswith(word)
+    return word not in FULL_NAMES and len(word) < len(name) and name.endswith(word)
 
 
 RULE = Rule("C26", "session-identifiers", "CacheIgnoreURLSessionIdentifiers takes whole names", check)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.helping import server_of
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Paths that are cached in a server that is a forward proxy."""
-    forward = {server_of(line) for line in estate.named("proxyrequests") if _on(line)}
-    for line in estate.named("cacheenable"):
+    forward = {server_of(line) for line in tree.named("proxyrequests") if _on(line)}
+    for line in tree.named("cacheenable"):
         words = line.words()
         if len(words) > 1 and words[1].startswith("/") and forward & {server_of(line), None}:
             yield Finding(

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import BRANCHES, above, in_24, same_place, server_of
+from whimbrel.upgrade.rules.helping import BRANCH_SECTIONS, insert_above, lines_for_24, has_same_scope, server_of
 
 WANTED: Final = "SetEnvIf Request_URI ^ proxy-scgi-pathinfo=1"
 VARIABLE: Final = "proxy-scgi-pathinfo"
 SETTERS: Final = ("setenvif", "setenvifnocase", "browsermatch", "browsermatchnocase")
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first line of each server that sends requests to an SCGI program."""
     done: list[Statement] = []
-    setters = [line for line in in_24(estate, *SETTERS) if VARIABLE in line.args]
-    for line in estate.named("proxypass", "proxypassmatch", "balancermember", "rewriterule"):
+    setters = [line for line in lines_for_24(tree, *SETTERS) if VARIABLE in line.args]
+    for line in tree.named("proxypass", "proxypassmatch", "balancermember", "rewriterule"):
         if not any("scgi://" in word.lower() for word in line.words()):
             continue
         top = _top(line)
@@ -28,25 +28,25 @@ def check(estate: Estate) -> Iterator[Finding]:
         unknown = line.file.role is Role.FRAGMENT
         yield Finding(
             "C37", line.place, "SCGI programs get the whole path as SCRIPT_NAME and no PATH_INFO", f"{WANTED}, which restores the variables of 2.2",
-            Risk.CHANGES, Safety.REVIEW if unknown else Safety.SAFE, above(estate, top, [WANTED]),
+            Risk.CHANGES, Safety.REVIEW if unknown else Safety.SAFE, insert_above(tree, top, [WANTED]),
         )
 
 
 def _top(line: Statement) -> Statement:
     """The line, or the section for folders that it stands in: SetEnvIf belongs beside that."""
-    found = line
+    top = line
     for section in line.enclosing():
         if section.name == "<virtualhost":
             break
-        if section.name not in BRANCHES:
-            found = section
-    return found
+        if section.name not in BRANCH_SECTIONS:
+            top = section
+    return top
 
 
 def _serves(setter: Statement, line: Statement) -> bool:
     """Whether a variable set beside *setter* is there for the requests of *line*."""
     if setter.file.role is Role.HTACCESS:
-        return same_place(setter, line)
+        return has_same_scope(setter, line)
     return server_of(setter) in (server_of(line), None)
 
 

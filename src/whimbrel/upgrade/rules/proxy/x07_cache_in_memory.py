@@ -5,51 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change, drop, in_24, swap
+from whimbrel.upgrade.rules.helping import change_args, remove_line, lines_for_24, replace_guarded
 
 GONE: Final = (
     "mcachesize", "mcachemaxobjectsize", "mcachemaxobjectcount", "mcacheminobjectsize", "mcachemaxstreamingbuffer", "mcacheremovalalgorithm",
 )
-LEAST: Final = 1024
-MOST: Final = 4294967295
+MIN_SIZE: Final = 1024
+MAX_SIZE: Final = 4294967295
 """What CacheSocacheMaxSize takes."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Caches of the types mem and fd, and the directives of mod_mem_cache."""
-    for line in estate.named("cacheenable"):
+    for line in tree.named("cacheenable"):
         words = line.words()
         if len(words) == 2 and words[0].lower() in ("mem", "fd"):
             yield Finding(
                 "X07", line.place, f"CacheEnable {words[0]} is accepted by 2.4, but nothing is cached: mod_mem_cache is gone",
                 "use mod_cache_socache with a shared object cache, or take the line away", Risk.CHANGES, Safety.REVIEW,
-                change(estate, line, f"socache {words[1]}"),
+                change_args(tree, line, f"socache {words[1]}"),
             )
-    yield from _settings(estate)
+    yield from _settings(tree)
 
 
-def _settings(estate: Estate) -> Iterator[Finding]:
-    caches = any(line.words()[:1] == ["socache"] for line in in_24(estate, "cacheenable"))
-    caches = caches or any(line.words()[:1] and line.words()[0].lower() in ("mem", "fd") for line in estate.named("cacheenable"))
-    for line in estate.named(*GONE):
+def _settings(tree: ConfigTree) -> Iterator[Finding]:
+    caches = any(line.words()[:1] == ["socache"] for line in lines_for_24(tree, "cacheenable"))
+    caches = caches or any(line.words()[:1] and line.words()[0].lower() in ("mem", "fd") for line in tree.named("cacheenable"))
+    for line in tree.named(*GONE):
         if line.file.role is Role.HTACCESS:
             continue  # refused there by both versions
         yield Finding(
             "X24", line.place, f"{line.node.name} is mod_mem_cache's, which is gone: 2.4 does not start with it",
             "take it away; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache", Risk.BREAKS, Safety.REVIEW,
-            _successor(estate, line) if caches else drop(estate, line),
+            _successor(tree, line) if caches else remove_line(tree, line),
         )
 
 
-def _successor(estate: Estate, line: Statement) -> tuple[FileEdit, ...]:
+def _successor(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ...]:
     number = next((int(word) for word in line.words() if word.isdecimal()), 0)
-    if line.name == "mcachesize" and number and not estate.has("cachesocache"):
-        return swap(estate, line, [f"CacheSocache shmcb:cache_mem({number * 1024})"])
-    if line.name == "mcachemaxobjectsize" and number and not estate.has("cachesocachemaxsize"):
-        return swap(estate, line, [f"CacheSocacheMaxSize {min(max(number, LEAST), MOST)}"])
-    return drop(estate, line)
+    if line.name == "mcachesize" and number and not tree.has("cachesocache"):
+        return replace_guarded(tree, line, [f"CacheSocache shmcb:cache_mem({number * 1024})"])
+    if line.name == "mcachemaxobjectsize" and number and not tree.has("cachesocachemaxsize"):
+        return replace_guarded(tree, line, [f"CacheSocacheMaxSize {min(max(number, MIN_SIZE), MAX_SIZE)}"])
+    return remove_line(tree, line)
 
 
 RULE = Rule("X07", "cache-in-memory", "CacheEnable mem is CacheEnable socache", check, also=("X24",))

@@ -10,8 +10,8 @@ from typing import Final
 from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
 from whimbrel.records import dataclass
 from whimbrel.syntax import places
-from whimbrel.upgrade.estate import Estate, Statement
-from whimbrel.upgrade.rules.helping import positions
+from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.rules.helping import reading_order
 from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
 
 BLANK: Final = " "
@@ -27,35 +27,35 @@ _PLAIN: Final = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SubstitutionPiece:
     """One piece of a substitution: *kind* is ``text``, ``$``, ``%`` (back references), ``%{`` (a variable) or ``${`` (a map)."""
 
     kind: str
     text: str
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str) -> Iterator[SubstitutionPiece]:
     """The pieces of a substitution or test string, in order."""
     at = 0
     while found := _PIECE.search(text, at):
         if found.start() > at:
-            yield Piece("text", text[at:found.start()])
+            yield SubstitutionPiece("text", text[at:found.start()])
         piece, at = found[0], found.end()
         if piece[0] == "\\":
-            yield Piece("text", piece[1:])
+            yield SubstitutionPiece("text", piece[1:])
         elif piece == "${":
             end = _map_end(text, at)
-            yield Piece("${", text[at:end])
+            yield SubstitutionPiece("${", text[at:end])
             at = end + 1
         elif piece[1] == "{":
-            yield Piece("%{", piece[2:-1].lower())
+            yield SubstitutionPiece("%{", piece[2:-1].lower())
         else:
-            yield Piece(piece[0], piece[1:])
+            yield SubstitutionPiece(piece[0], piece[1:])
     if at < len(text):
-        yield Piece("text", text[at:])
+        yield SubstitutionPiece("text", text[at:])
 
 
-def map_parts(piece: Piece) -> tuple[str, str, str]:
+def map_parts(piece: SubstitutionPiece) -> tuple[str, str, str]:
     """Name, key and default of a map's piece."""
     name, _, rest = piece.text.partition(":")
     depth = 0
@@ -90,7 +90,7 @@ class RewriteLine:
         return {name.lower(): value for name, value in split_flags(self.parts.flags) or ()}
 
     @cached_property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[SubstitutionPiece]:
         return list(pieces(self.parts.second))
 
     def has(self, *names: str) -> bool:
@@ -108,7 +108,7 @@ class RewriteLine:
         """Whether the client is sent elsewhere; a proxy's URL is no redirect."""
         return not self.has("p", "proxy") and (self.has("r", "redirect") or _SCHEME.match(self.parts.second) is not None)
 
-    def may_hold(self, piece: Piece, char: str) -> bool:
+    def may_hold(self, piece: SubstitutionPiece, char: str) -> bool:
         """Whether what *piece* becomes may hold *char*, given what its pattern can match."""
         if piece.kind == "text":
             return char in piece.text
@@ -138,31 +138,31 @@ def _condition_can(condition: Line, number: int, char: str) -> bool:
     return any(_test_can(piece, char) for piece in pieces(condition.first))
 
 
-def _test_can(piece: Piece, char: str) -> bool:
+def _test_can(piece: SubstitutionPiece, char: str) -> bool:
     """Whether a piece of what a condition tests may hold *char*."""
     return char in piece.text if piece.kind == "text" else piece.kind != "%{" or variable_can(piece.text, char)
 
 
-def rules(estate: Estate) -> list[RewriteLine]:
+def rewrite_rules(tree: ConfigTree) -> list[RewriteLine]:
     """Every live RewriteRule, with its conditions, in the order of reading."""
-    known = estate.memo.get("rewrite lines")
-    if not isinstance(known, list):
-        known = estate.memo["rewrite lines"] = list(_rules(estate)) if estate.has("rewriterule") else []
-    return known
+    cached = tree.cache.get("rewrite lines")
+    if not isinstance(cached, list):
+        cached = tree.cache["rewrite lines"] = list(_read_rules(tree)) if tree.has("rewriterule") else []
+    return cached
 
 
-def _rules(estate: Estate) -> Iterator[RewriteLine]:
-    order = positions(estate)
-    waiting: list[Line] = []
-    for line in sorted(estate.named("rewriterule", "rewritecond"), key=lambda line: order[id(line)]):
+def _read_rules(tree: ConfigTree) -> Iterator[RewriteLine]:
+    order = reading_order(tree)
+    pending: list[Line] = []
+    for line in sorted(tree.named("rewriterule", "rewritecond"), key=lambda line: order[id(line)]):
         parts = split_line(line.args)
         if parts is None:
             continue
         if line.name == "rewritecond":
-            waiting.append(parts)
+            pending.append(parts)
         else:
-            yield RewriteLine(line, parts, tuple(waiting))
-            waiting = []
+            yield RewriteLine(line, parts, tuple(pending))
+            pending = []
 
 
 # edits -------------------------------------------------------------------------------------------

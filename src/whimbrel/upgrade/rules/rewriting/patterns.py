@@ -6,27 +6,27 @@ import re
 from typing import Final
 
 _ATOM: Final = re.compile(r"\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]|\(\?|.", re.DOTALL)
-_KNOWN: Final = re.compile(r"\\[dDwWsSbB]|\\[^A-Za-z0-9]")
+_KNOWN_ESCAPES: Final = re.compile(r"\\[dDwWsSbB]|\\[^A-Za-z0-9]")
 
 
 def group_text(pattern: str, number: int) -> str | None:
     """What stands in the group of that number, the whole pattern for 0; None where the text has groups that can't be counted."""
     if number == 0:
         return pattern
-    waiting: list[tuple[int, int]] = []  # the number of each open group, 0 for those that don't capture, and where its text begins
+    open_groups: list[tuple[int, int]] = []  # the number of each open group, 0 for those that don't capture, and where its text begins
     count = 0
     for found in _ATOM.finditer(pattern):
         atom = found[0]
         if atom == "(?":
             if pattern[found.end():found.end() + 1] in ("P", "<", "'", "|"):
                 return None
-            waiting.append((0, found.end()))
+            open_groups.append((0, found.end()))
         elif atom == "(":
             count += 1
-            waiting.append((count, found.end()))
-        elif atom == ")" and waiting:
-            own, start = waiting.pop()
-            if own == number:
+            open_groups.append((count, found.end()))
+        elif atom == ")" and open_groups:
+            group, start = open_groups.pop()
+            if group == number:
                 return pattern[start:found.start()]
     return ""
 
@@ -43,7 +43,7 @@ def _atom_can(atom: str, char: str) -> bool:
         return atom == char and char not in "?*+{}()|^$"
     if atom == "(?":
         return False
-    if "[:" in atom or (atom[0] == "\\" and not _KNOWN.fullmatch(atom)):
+    if "[:" in atom or (atom[0] == "\\" and not _KNOWN_ESCAPES.fullmatch(atom)):
         return True
     try:
         return re.fullmatch(atom, char) is not None

@@ -8,17 +8,17 @@ from typing import Final
 
 from whimbrel.modules.mod_rewrite.words import split_flags
 from whimbrel.records import dataclass
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, change, swap
-from whimbrel.upgrade.rules.rewriting.lines import BLANK, MARK, Piece, RewriteLine, map_parts, pieces, rules, with_flags
+from whimbrel.upgrade.rules.helping import at_server_level, change_args, replace_guarded
+from whimbrel.upgrade.rules.rewriting.lines import BLANK, MARK, SubstitutionPiece, RewriteLine, map_parts, pieces, rewrite_rules, with_flags
 
 REFERENCES: Final = ("$", "%")
 REQUEST: Final = "the_request"
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredFlags:
     """What 2.4 refuses (*why*) and the flags that let it pass; *same*: the answers are those of 2.2 then.
 
     No flags: none helps.  *variable* is what a condition has to capture first, because flags only touch back references.
@@ -26,7 +26,7 @@ class Need:
 
     why: str
     flags: tuple[str, ...] = ()
-    same: bool = True
+    is_equivalent: bool = True
     variable: str = ""
 
 
@@ -44,12 +44,12 @@ SINCE_ESCAPES: Final = 57
 """2.4.57 brings BCTLS."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every rule whose substitution can be refused: a finding for what flags escape, one for what only Unsafe
     flags allow.
     """
-    maps, target = _maps(estate), estate.wishes.target
-    for rule in rules(estate):
+    maps, target = _maps(tree), tree.options.target
+    for rule in rewrite_rules(tree):
         if not rule.substitutes:
             continue
         needs = [
@@ -58,15 +58,15 @@ def check(estate: Estate) -> Iterator[Finding]:
             if need is not None
         ]
         needs = [need for need in needs if target >= (SINCE_UNSAFE if need.is_unsafe else SINCE_BLANKS)]
-        refused = [need for need in needs if need.is_unsafe and not estate.wishes.unsafe_flags]
+        refused = [need for need in needs if need.is_unsafe and not tree.options.unsafe_flags]
         escaped = [need for need in needs if need not in refused]
         if escaped:
-            yield _finding(estate, rule, escaped)
+            yield _finding(tree, rule, escaped)
         if refused:
             yield _refused(rule, refused)
 
 
-def _refused(rule: RewriteLine, needs: list[Need]) -> Finding:
+def _refused(rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
     """What 2.4 refuses unless an Unsafe flag is added, with the URLs that are concerned."""
     flags = ", ".join(flag for need in needs for flag in need.flags)
     what = f"from 2.4.60 on, URLs that match `{rule.parts.first}` are answered with 403 where {' and '.join(need.why for need in needs)}"
@@ -78,34 +78,34 @@ def _refused(rule: RewriteLine, needs: list[Need]) -> Finding:
     )
 
 
-def _finding(estate: Estate, rule: RewriteLine, needs: list[Need]) -> Finding:
+def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
     flags = [flag for need in needs for flag in need.flags]
-    edits = _edits(estate, rule, flags, next((need.variable for need in needs if need.variable), ""))
-    remedy = f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work" if flags else ""
+    edits = _edits(tree, rule, flags, next((need.variable for need in needs if need.variable), ""))
+    advice = f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work" if flags else ""
     if not all(need.flags for need in needs):
-        remedy = "; ".join(filter(None, (remedy, "put what goes into the query through a map of the type int:escape")))
+        advice = "; ".join(filter(None, (advice, "put what goes into the query through a map of the type int:escape")))
     unsafe = any(flag.startswith("Unsafe") for flag in flags)  # 2.4 has closed a hole there: a person decides whether it opens again
-    safety = Safety.MANUAL if not edits else Safety.SAFE if not unsafe and all(need.same for need in needs) else Safety.REVIEW
+    safety = Safety.MANUAL if not edits else Safety.SAFE if not unsafe and all(need.is_equivalent for need in needs) else Safety.REVIEW
     why = " and ".join(need.why for need in needs)
-    return Finding("R01", rule.line.place, f"2.4 answers 403 where {why}", remedy, Risk.CHANGES, safety, edits)
+    return Finding("R01", rule.line.place, f"2.4 answers 403 where {why}", advice, Risk.CHANGES, safety, edits)
 
 
-def _edits(estate: Estate, rule: RewriteLine, flags: list[str], variable: str) -> tuple[FileEdit, ...]:
-    known = estate.wishes.target >= SINCE_ESCAPES
+def _edits(tree: ConfigTree, rule: RewriteLine, flags: list[str], variable: str) -> tuple[FileEdit, ...]:
+    known = tree.options.target >= SINCE_ESCAPES
     wanted = with_flags(rule.line, flags) if flags and known else None
     if wanted is None:
         return ()
     if not variable:
-        return change(estate, rule.line, wanted)
+        return change_args(tree, rule.line, wanted)
     name = f"%{{{variable}}}"
     lines = [f"RewriteCond {name} ^(.*)$", f"{rule.line.node.name} {wanted.replace(name, '%1')}"]
-    return swap(estate, rule.line, lines) if name in wanted else ()
+    return replace_guarded(tree, rule.line, lines) if name in wanted else ()
 
 
 # what the pieces of a substitution may hold ------------------------------------------------------
-def _maps(estate: Estate) -> dict[str, str]:
+def _maps(tree: ConfigTree) -> dict[str, str]:
     """The types of the maps by name: ``txt``, ``int:escape``."""
-    words = (line.words() for line in estate.named("rewritemap"))
+    words = (line.words() for line in tree.named("rewritemap"))
     return {found[0]: _type(found[1].lower()) for found in words if len(found) > 1}
 
 
@@ -113,13 +113,13 @@ def _type(source: str) -> str:
     return source if source.startswith("int:") else source.partition(":")[0].partition("=")[0] if ":" in source else "txt"
 
 
-def _may(rule: RewriteLine, piece: Piece, char: str, maps: dict[str, str]) -> bool:
+def _may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
     if piece.kind in REFERENCES and rule.has("b"):
         return False
     return _map_may(rule, piece, char, maps) if piece.kind == "${" else rule.may_hold(piece, char)
 
 
-def _map_may(rule: RewriteLine, piece: Piece, char: str, maps: dict[str, str]) -> bool:
+def _map_may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
     """Whether a map's result may: texts have no blanks in their values, letters of another case are letters."""
     name, key, default = map_parts(piece)
     kind = maps.get(name, "")
@@ -132,17 +132,17 @@ def _map_may(rule: RewriteLine, piece: Piece, char: str, maps: dict[str, str]) -
 
 
 # what it needs -----------------------------------------------------------------------------------
-def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> Need | None:
+def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
     """The query begins at a question mark that doesn't stand in the rule (AH10508)."""
     if rule.has("unsafeallow3f"):
         return None
     for piece in rule.pieces:
         if _may(rule, piece, MARK, maps):
-            return None if piece.kind == "text" else Need("a question mark (%3f) comes into the new path", ("UnsafeAllow3F",))
+            return None if piece.kind == "text" else RequiredFlags("a question mark (%3f) comes into the new path", ("UnsafeAllow3F",))
     return None
 
 
-def _blank(rule: RewriteLine, maps: dict[str, str]) -> Need | None:
+def _blank(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
     """A blank or control character comes into the query (AH10410, AH10411); redirects have it escaped unless told otherwise."""
     plain = rule.has("ne", "noescape")
     if rule.has("bctls") or (rule.redirects and not plain):
@@ -153,18 +153,18 @@ def _blank(rule: RewriteLine, maps: dict[str, str]) -> Need | None:
     return _escaped(rule, blanks, rule.pieces[:at], maps, same=not plain) if blanks else None
 
 
-def _escaped(rule: RewriteLine, blanks: list[Piece], path: list[Piece], maps: dict[str, str], *, same: bool) -> Need:
+def _escaped(rule: RewriteLine, blanks: list[SubstitutionPiece], path: list[SubstitutionPiece], maps: dict[str, str], *, same: bool) -> RequiredFlags:
     """The flags that escape *blanks* and nothing in *path*."""
     why = "a blank or control character comes into the query"
     references = [piece for piece in path if piece.kind in REFERENCES or piece.kind == "${"]
     if any(_may(rule, piece, BLANK, maps) for piece in references):
-        return Need(why, same=False)
+        return RequiredFlags(why, is_equivalent=False)
     if all(piece.kind in REFERENCES for piece in blanks):
-        return Need(why, ("BCTLS", "BNP"), same)
+        return RequiredFlags(why, ("BCTLS", "BNP"), same)
     names = {piece.text for piece in blanks}
     if len(names) == 1 and blanks[0].kind == "%{" and REQUEST not in names and _may_capture(rule):
-        return Need(why, ("BCTLS", "BNP"), same, blanks[0].text.upper())
-    return Need(why, same=False)
+        return RequiredFlags(why, ("BCTLS", "BNP"), same, blanks[0].text.upper())
+    return RequiredFlags(why, is_equivalent=False)
 
 
 def _may_capture(rule: RewriteLine) -> bool:
@@ -174,14 +174,14 @@ def _may_capture(rule: RewriteLine) -> bool:
     return not either and re.search("%[0-9]", texts) is None and "${" not in texts
 
 
-def _prefix(rule: RewriteLine) -> Need | None:
+def _prefix(rule: RewriteLine) -> RequiredFlags | None:
     """The new path begins with a folder that the rule doesn't name: a map's result or a variable."""
     if rule.has("unsafeprefixstat", "p", "proxy", "pt", "passthrough") or not at_server_level(rule.line) or rule.redirects:
         return None
     first = rule.pieces[0]
     by_map = first.kind == "%" and any("${" in condition.first for condition in rule.conditions)
     if first.kind == "${" or by_map or (first.kind == "%{" and first.text.startswith("env:")):
-        return Need("the new path begins with a folder outside of the document root that the rule doesn't name", ("UnsafePrefixStat",))
+        return RequiredFlags("the new path begins with a folder outside of the document root that the rule doesn't name", ("UnsafePrefixStat",))
     return None
 
 

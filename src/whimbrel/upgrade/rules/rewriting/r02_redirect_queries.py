@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.modules.mod_rewrite.words import Line, split_flags
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.rewriting.lines import MARK, RewriteLine, rules
+from whimbrel.upgrade.rules.rewriting.lines import MARK, RewriteLine, rewrite_rules
 from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
 
 _ESCAPED: Final = "%\"<>[\\]^`{|}\x7f\xe9"
@@ -17,10 +17,10 @@ _EMPTY: Final = ("!.", "!.+", '=""')
 """Other ways to ask for no query."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first redirect of each file that hands the query on; the message counts them."""
     found: dict[str, list[RewriteLine]] = {}
-    for rule in rules(estate):
+    for rule in rewrite_rules(tree):
         if rule.substitutes and rule.redirects and not rule.has("ne", "noescape") and _hands_on(rule):
             found.setdefault(rule.line.file.path, []).append(rule)
     for lines in found.values():

@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.modules.mod_rewrite.words import split_flags, split_line
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.rewriting.lines import without_flags
 
 NAMES: Final = frozenset({"nc", "nocase"})
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """RewriteCond lines that compare and say NC: 2.2 took no notice, so that the line without it serves both versions."""
-    for line in estate.named("rewritecond"):
+    for line in tree.named("rewritecond"):
         parts = split_line(line.args)
         if parts is None or parts.second.removeprefix("!")[:1] not in ("<", ">"):
             continue
         if any(name.lower() in NAMES for name, _ in split_flags(parts.flags) or ()):
             wanted = without_flags(line, NAMES)
-            edits = (line.put_args(wanted),) if wanted is not None else ()
+            edits = (line.replace_args(wanted),) if wanted is not None else ()
             yield Finding(
                 "R03", line.place, "2.4 compares without regard to case here, as NC says; 2.2 took no notice of NC with < and >",
                 "leave NC out", Risk.CHANGES, Safety.SAFE if edits else Safety.MANUAL, edits)

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.helping import at_server_level
-from whimbrel.upgrade.rules.rewriting.lines import RewriteLine, rules
+from whimbrel.upgrade.rules.rewriting.lines import RewriteLine, rewrite_rules
 from whimbrel.upgrade.rules.rewriting.patterns import group_text
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Rules of a server whose new path may begin with no slash."""
-    for rule in rules(estate):
+    for rule in rewrite_rules(tree):
         if rule.substitutes and at_server_level(rule.line) and not rule.redirects and not rule.has("p", "proxy") and _may_lack(rule):
             yield Finding(
                 "R04", rule.line.place, "2.2 answered 400 when the new path began with no slash, 2.4 looks for it below the document root",

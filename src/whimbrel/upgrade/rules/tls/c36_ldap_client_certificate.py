@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, scope_of, server_of, swap
+from whimbrel.upgrade.rules.helping import at_server_level, scope_of, server_of, replace_guarded
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every line in a server or virtual host; those of one server go into one section."""
-    lines = [line for line in estate.named("ldaptrustedclientcert") if at_server_level(line)]
+    lines = [line for line in tree.named("ldaptrustedclientcert") if at_server_level(line)]
     for line in lines:
         wanted = ["<Location />", f"    {line.node.name} {line.args.strip()}", "</Location>"]
         yield Finding(
             "C36", line.place, "LDAPTrustedClientCert is not allowed in a server any more: 2.4 does not start with it",
-            "give it in the sections that ask the directory, or in <Location /> for all", Risk.BREAKS, Safety.REVIEW, swap(estate, line, wanted),
+            "give it in the sections that ask the directory, or in <Location /> for all", Risk.BREAKS, Safety.REVIEW, replace_guarded(tree, line, wanted),
         )
-    for line in estate.named("ldaptrustedclientcert"):
-        if scope_of(line) is None and server_of(line) is None and line not in lines and not line.file.folder:
+    for line in tree.named("ldaptrustedclientcert"):
+        if scope_of(line) is None and server_of(line) is None and line not in lines and not line.file.directory:
             yield Finding("C36", line.place, "LDAPTrustedClientCert is a setting of folders only", "give it in a section", Risk.BREAKS)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Statement
+from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import below, in_24, server_of
+from whimbrel.upgrade.rules.helping import insert_below, lines_for_24, server_of
 
 MODE: Final = "chain no_crl_for_cert_ok"
 """What 2.2 did: certificates of the whole chain, and one for which there is no list is good."""
@@ -17,13 +17,13 @@ KINDS: Final = (
 )
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """The last of a server's lists, unless it or the main server says how to check."""
     for lists, wanted in KINDS:
-        said = {server_of(line) for line in in_24(estate, wanted.lower())}
-        last: dict[Statement | None, Statement] = {server_of(line): line for line in estate.named(*lists)}
+        declared = {server_of(line) for line in lines_for_24(tree, wanted.lower())}
+        last: dict[Statement | None, Statement] = {server_of(line): line for line in tree.named(*lists)}
         for server, line in last.items():
-            if not said & {server, None}:
+            if not declared & {server, None}:
                 yield Finding(
                     "C40",
                     line.place,
@@ -31,7 +31,7 @@ def check(estate: Estate) -> Iterator[Finding]:
                     f"say {wanted} {MODE}, which is what 2.2 did",
                     Risk.OPENS,
                     Safety.SAFE,
-                    below(estate, line, [f"{wanted} {MODE}"]),
+                    insert_below(tree, line, [f"{wanted} {MODE}"]),
                     decision="whether a certificate without a list may pass, as under 2.2: take no_crl_for_cert_ok away if not",
                 )
 

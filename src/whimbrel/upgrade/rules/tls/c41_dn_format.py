@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate, Role, Statement
+from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, below, change, in_24, server_of
+from whimbrel.upgrade.rules.helping import at_server_level, insert_below, change_args, lines_for_24, server_of
 
 VARIABLE: Final = re.compile(r"SSL_(?:CLIENT|SERVER)_[SI]_DN(?!_)")
 LEGACY: Final = "LegacyDNStringFormat"
@@ -16,34 +16,34 @@ GIVING: Final = ("stdenvvars", "fakebasicauth")
 """Options that hand names to programs and password files."""
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Where names of certificates are used, each server with TLS and each line that sets the options anew."""
-    if estate.context is not InputContext.SERVER and not any(True for _ in _engines(estate)):
-        yield from _possible(estate)
-    if not _used(estate):
+    if tree.context is not InputContext.SERVER and not any(True for _ in _engines(tree)):
+        yield from _possible(tree)
+    if not _uses_dn(tree):
         return
-    options = list(estate.named("ssloptions"))
+    options = list(tree.named("ssloptions"))
     for line in options:
         if not _legacy(line) and not _signed(line):
-            yield _found(line, _with(estate, line))
-    for engine in _engines(estate):
+            yield _finding(line, _with_legacy_format(tree, line))
+    for engine in _engines(tree):
         server = server_of(engine)
-        own = [line for line in in_24(estate, "ssloptions") if at_server_level(line) and server_of(line) in (server, None)]
-        here = [line for line in own if server_of(line) is server]
-        if any(_legacy(line) for line in (here or own)) or any(not _signed(line) for line in here):
+        options_24 = [line for line in lines_for_24(tree, "ssloptions") if at_server_level(line) and server_of(line) in (server, None)]
+        server_options = [line for line in options_24 if server_of(line) is server]
+        if any(_legacy(line) for line in (server_options or options_24)) or any(not _signed(line) for line in server_options):
             continue
-        last = next((line for line in reversed(here) if line.in_22 is not False), None)
-        yield _found(last, _with(estate, last)) if last is not None else _found(engine, below(estate, engine, [f"SSLOptions +{LEGACY}"]))
+        last = next((line for line in reversed(server_options) if line.in_22 is not False), None)
+        yield _finding(last, _with_legacy_format(tree, last)) if last is not None else _finding(engine, insert_below(tree, engine, [f"SSLOptions +{LEGACY}"]))
 
 
-def _possible(estate: Estate) -> Iterator[Finding]:
+def _possible(tree: ConfigTree) -> Iterator[Finding]:
     """The first line of each file that uses such a name, where the server that sets SSLEngine is not at
     hand.
     """
-    if any(_legacy(line) for line in estate.named("ssloptions")):
+    if any(_legacy(line) for line in tree.named("ssloptions")):
         return
     seen: set[str] = set()
-    for line in estate.everything():
+    for line in tree.all_statements():
         if (
             "_DN" in line.args
             and VARIABLE.search(line.args)
@@ -60,17 +60,17 @@ def _possible(estate: Estate) -> Iterator[Finding]:
             )
 
 
-def _used(estate: Estate) -> bool:
+def _uses_dn(tree: ConfigTree) -> bool:
     """Whether anybody is told the name in a certificate."""
-    if any(_words(line) & set(GIVING) for line in estate.named("ssloptions")):
+    if any(_words(line) & set(GIVING) for line in tree.named("ssloptions")):
         return True
-    if not any(True for _ in _engines(estate)):
+    if not any(True for _ in _engines(tree)):
         return False
-    return any("_DN" in line.args and VARIABLE.search(line.args) for line in estate.everything() if line.in_24 is not False)
+    return any("_DN" in line.args and VARIABLE.search(line.args) for line in tree.all_statements() if line.in_24 is not False)
 
 
-def _engines(estate: Estate) -> Iterator[Statement]:
-    return (line for line in estate.named("sslengine") if line.file.role is not Role.FRAGMENT and _on(line))
+def _engines(tree: ConfigTree) -> Iterator[Statement]:
+    return (line for line in tree.named("sslengine") if line.file.role is not Role.FRAGMENT and _on(line))
 
 
 def _on(line: Statement) -> bool:
@@ -89,11 +89,11 @@ def _signed(line: Statement) -> bool:
     return all(word[:1] in "+-" for word in line.words())
 
 
-def _with(estate: Estate, line: Statement) -> tuple[FileEdit, ...]:
-    return change(estate, line, f"{line.args.strip()} {'+' * _signed(line)}{LEGACY}")
+def _with_legacy_format(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ...]:
+    return change_args(tree, line, f"{line.args.strip()} {'+' * _signed(line)}{LEGACY}")
 
 
-def _found(line: Statement, edits: tuple[FileEdit, ...]) -> Finding:
+def _finding(line: Statement, edits: tuple[FileEdit, ...]) -> Finding:
     return Finding(
         "C41", line.place, "SSL_CLIENT_S_DN and its like read CN=...,C=... (RFC 2253) instead of /C=.../CN=...",
         f"SSLOptions {LEGACY} keeps the old format; or adapt what reads the names", Risk.CHANGES, Safety.SAFE, edits,

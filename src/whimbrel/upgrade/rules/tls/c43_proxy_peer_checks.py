@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import below, in_24, server_of
+from whimbrel.upgrade.rules.helping import insert_below, lines_for_24, server_of
 
 NAMES: Final = ("SSLProxyCheckPeerName", "SSLProxyCheckPeerCN")
 """Either of them Off switches the check of the name off."""
 EXPIRE: Final = "SSLProxyCheckPeerExpire"
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every server that speaks TLS to back ends and says nothing about their certificates."""
-    said = {name: {server_of(line) for line in in_24(estate, name.lower())} for name in (*NAMES, EXPIRE)}
-    for line in estate.named("sslproxyengine"):
+    declared = {name: {server_of(line) for line in lines_for_24(tree, name.lower())} for name in (*NAMES, EXPIRE)}
+    for line in tree.named("sslproxyengine"):
         if [word.lower() for word in line.words()[:1]] != ["on"]:
             continue
-        known = {server_of(line), None}
-        wanted = [] if any(said[name] & known for name in NAMES) else [f"{name} Off" for name in NAMES]
-        wanted += [] if said[EXPIRE] & known else [f"{EXPIRE} Off"]
+        servers = {server_of(line), None}
+        wanted = [] if any(declared[name] & servers for name in NAMES) else [f"{name} Off" for name in NAMES]
+        wanted += [] if declared[EXPIRE] & servers else [f"{EXPIRE} Off"]
         if wanted:
             yield Finding(
                 "C43",
@@ -31,7 +31,7 @@ def check(estate: Estate) -> Iterator[Finding]:
                 f"say {', '.join(wanted)}, which is what 2.2 did; leave them out where the certificates are good",
                 Risk.CHANGES,
                 Safety.SAFE,
-                below(estate, line, wanted),
+                insert_below(tree, line, wanted),
                 decision="whether back ends may stay unverified, as under 2.2: take the Off lines away once their "
                 "certificates are good",
             )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import Estate, Role
-from whimbrel.upgrade.htaccess import takes
+from whimbrel.upgrade.estate import ConfigTree, Role
+from whimbrel.upgrade.htaccess import accepts_directive
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.helping import at_server_level, scope_of
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
-    for line in estate.named("sslcacertificatefile", "sslcacertificatepath"):
-        outside = scope_of(line) is None and line.file.role is not Role.HTACCESS
-        if outside or at_server_level(line) or not takes(estate, line, "authconfig"):
+    for line in tree.named("sslcacertificatefile", "sslcacertificatepath"):
+        is_top_level = scope_of(line) is None and line.file.role is not Role.HTACCESS
+        if is_top_level or at_server_level(line) or not accepts_directive(tree, line, "authconfig"):
             continue
         harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
         yield Finding("R05", line.place, f"2.4 {harm}: its TLS library has no {line.node.name} for a folder",

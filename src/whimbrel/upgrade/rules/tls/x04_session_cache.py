@@ -6,24 +6,24 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import Estate
+from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change, lacks
+from whimbrel.upgrade.rules.helping import change_args, is_module_missing
 
 SHM: Final = re.compile(r'(\s*"?)shm:', re.IGNORECASE)
 NEEDED: Final = {"shmcb": "socache_shmcb_module", "dbm": "socache_dbm_module", "memcache": "socache_memcache_module"}
 
 
-def check(estate: Estate) -> Iterator[Finding]:
+def check(tree: ConfigTree) -> Iterator[Finding]:
     """Kinds with another name, kinds that are gone, kinds whose module is missing."""
-    for line in estate.named("sslsessioncache"):
+    for line in tree.named("sslsessioncache"):
         kind = (line.words() or [""])[0].partition(":")[0].lower()
         if kind == "shm":
             yield Finding("X04", line.place, "the session cache shm: is called shmcb:, its old name stops the start", "say shmcb:", Risk.BREAKS,
-                          Safety.SAFE, change(estate, line, SHM.sub(r"\1shmcb:", line.args.strip(), count=1)))
+                          Safety.SAFE, change_args(tree, line, SHM.sub(r"\1shmcb:", line.args.strip(), count=1)))
         elif kind in ("dc", "shmht"):
             yield Finding("X04", line.place, f"there is no session cache {kind}: in 2.4", "shmcb: serves one machine, memcache: several", Risk.BREAKS)
-        elif kind in NEEDED and lacks(estate, NEEDED[kind]):
+        elif kind in NEEDED and is_module_missing(tree, NEEDED[kind]):
             yield Finding("X04", line.place, f"the session cache {kind}: is mod_socache_{kind}'s, which is not loaded: 2.4 does not start",
                           f"load mod_socache_{kind}", Risk.BREAKS)
 
