@@ -117,6 +117,6 @@ V24 = Dialect(
     wire_22=False, strict_host=True, ranges_joined=True,
 )
 
-GUIDE = replace(V24, name="guide", override_unset_ignores=True, location_order_opens=True)
+GUIDE = replace(V24, name="guide", override_unset_ignores=True, guide_order_replaces_require=True)
 
 DIALECTS = {d.name: d for d in (V22, V24, GUIDE)}

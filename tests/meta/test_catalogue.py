@@ -10,7 +10,7 @@ import pytest
 
 import whimbrel.modules
 from whimbrel.catalogue import catalogue
-from whimbrel.directives.spec import AnyDirective, Args, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, Context, Versions
 from whimbrel.registry.module import Module
 
 VERSIONS = {"2.2": Versions.V22, "2.4": Versions.V24}

@@ -16,7 +16,7 @@ from whimbrel.dialect import V24
 from whimbrel.modules import ALL
 from whimbrel.request.engine import Engine
 from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo, Scoreboard
+from whimbrel.server.scoreboard import Scoreboard, ServerInfo, SharedScoreboard
 from whimbrel.server.service import WorkerState
 from whimbrel.server.worker import Worker
 from whimbrel.testing.standin import FakeRuntime

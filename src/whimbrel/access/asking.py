@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from whimbrel.access.atoms import Atom, GroupMember
 from whimbrel.access.decision import Function, Space, Undecided
 from whimbrel.access.layers import AccessLayer
-from whimbrel.access.merged import ProviderAlias, ModuleSettings, AccessEnvironment
+from whimbrel.access.merged import AccessEnvironment, ModuleSettings, ProviderAlias
 from whimbrel.config.core import CoreDirConfig
 from whimbrel.modules.auth_api import AuthnCoreDirConfig, auth_type
 from whimbrel.records import dataclass, replace

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.access.asking import AccessQuery
-from whimbrel.access.atoms import KnownUser, PasswordValid, HasCredentials
-from whimbrel.access.cases import Outcomes, constant, choose_outcomes, if_else, first
+from whimbrel.access.atoms import HasCredentials, KnownUser, PasswordValid
+from whimbrel.access.cases import Outcomes, choose_outcomes, constant, first, if_else
 from whimbrel.access.merged import ProviderAlias
 from whimbrel.modules import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
 from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_NOT_FOUND, AuthnProvider

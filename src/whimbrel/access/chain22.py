@@ -8,7 +8,7 @@ from typing import Any, Final
 from whimbrel.access.asking import AccessQuery
 from whimbrel.access.atoms import Opaque, UserIn
 from whimbrel.access.authentication import check_user
-from whimbrel.access.cases import Outcomes, constant, if_else, first
+from whimbrel.access.cases import Outcomes, constant, first, if_else
 from whimbrel.access.decision import Function
 from whimbrel.access.lists import is_refused
 from whimbrel.config.core import CoreDirConfig

@@ -13,14 +13,14 @@ from whimbrel.access.atoms import (
     AddressSet,
     Atom,
     EnvironmentSet,
-    HostIn,
-    KnownUser,
     GroupMember,
+    HasCredentials,
+    HostIn,
+    IsServerAddress,
+    KnownUser,
     MethodIs,
     Opaque,
-    IsServerAddress,
     PasswordValid,
-    HasCredentials,
     UserIn,
 )
 from whimbrel.config.load import deep_recursion

@@ -9,9 +9,9 @@ from whimbrel.access import authz24, chain22
 from whimbrel.access.asking import AccessQuery
 from whimbrel.access.atoms import MethodIs
 from whimbrel.access.cases import Outcomes, choose_outcomes
-from whimbrel.access.decision import AccessDecision, Space, AccessVerdict
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Space
 from whimbrel.access.layers import AccessLayer
-from whimbrel.access.merged import BrokenHtaccess, ModuleSettings, AccessEnvironment
+from whimbrel.access.merged import AccessEnvironment, BrokenHtaccess, ModuleSettings
 from whimbrel.config.core import CoreDirConfig
 from whimbrel.config.load import deep_recursion
 from whimbrel.dialect import Dialect

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from whimbrel.access.asking import AccessQuery
-from whimbrel.access.atoms import Opaque, IsServerAddress, UserIn
+from whimbrel.access.atoms import IsServerAddress, Opaque, UserIn
 from whimbrel.access.cases import Outcomes, constant, if_else
 from whimbrel.access.decision import Function
 from whimbrel.access.lists import in_domains, in_environment, in_networks

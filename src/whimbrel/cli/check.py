@@ -18,7 +18,6 @@ import typer
 from whimbrel.cli.conf_options import (
     After,
     AsServer,
-    UsageError,
     Before,
     BuiltIn,
     Conf,
@@ -29,6 +28,7 @@ from whimbrel.cli.conf_options import (
     Root,
     Select,
     Target,
+    UsageError,
     release,
     sources,
 )

@@ -14,7 +14,7 @@ from whimbrel.cli.main_files import main_file
 from whimbrel.octets import from_system
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import Report
-from whimbrel.upgrade.checking import CheckResult, Selection, check_all, batches
+from whimbrel.upgrade.checking import CheckResult, Selection, batches, check_all
 from whimbrel.upgrade.difference import display_path
 from whimbrel.upgrade.estate import ReportProgress, no_progress
 from whimbrel.upgrade.model import Finding, UpgradeOptions

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.asking import MAX_PASSWORD_BYTES, PasswordTooLong, read_stdin_password, prompt_twice
-from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, write_stdout, parse, write_stderr, start
+from whimbrel.utilities.asking import MAX_PASSWORD_BYTES, PasswordTooLong, prompt_twice, read_stdin_password
+from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr, write_stdout
 
 if TYPE_CHECKING:
     from whimbrel.utilities.databases import DbmDatabase

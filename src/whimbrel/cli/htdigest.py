@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.utilities import usage
 from whimbrel.utilities.asking import PasswordTooLong, prompt_twice
-from whimbrel.utilities.options import Exit, UtilityProgram, write_stderr, start
+from whimbrel.utilities.options import Exit, UtilityProgram, start, write_stderr
 
 _MAX_NAME_BYTES: Final = 255
 _MAX_LINE_BYTES: Final = 766  # bytes that a line is read by

@@ -14,8 +14,8 @@ from typing import Final
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.asking import MAX_PASSWORD_BYTES, PasswordTooLong, prompt_password, read_stdin_password, prompt_twice
-from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, write_stdout, parse, write_stderr, start
+from whimbrel.utilities.asking import MAX_PASSWORD_BYTES, PasswordTooLong, prompt_password, prompt_twice, read_stdin_password
+from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr, write_stdout
 
 PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER, INVALID, BAD_HASH = 1, 2, 3, 5, 6, 7, 9
 _MAX_LINE_BYTES: Final = MAX_PASSWORD_BYTES - 1

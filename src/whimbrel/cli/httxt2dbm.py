@@ -14,7 +14,7 @@ from typing import Final
 
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, parse, write_stderr, start
+from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
 
 _MAX_LINE_BYTES: Final = 1024
 _PAIR: Final = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass, field
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, parse, start
+from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start
 
 LOOKUP_TIMEOUT: Final = 5.0  # seconds for one address
 _MAX_TIMEOUTS: Final = 20  # look-ups in a row without an answer in time

@@ -13,8 +13,8 @@ from typing import Final
 
 from whimbrel.records import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UtilityProgram, UsageError, parse, write_stderr, start
-from whimbrel.utilities.rotation import RotationSchedule, Rotation
+from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
+from whimbrel.utilities.rotation import Rotation, RotationSchedule
 
 _UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _BUFFER: Final = 65536

@@ -17,7 +17,6 @@ import typer
 from whimbrel.cli.conf_options import (
     After,
     AsServer,
-    UsageError,
     Before,
     BuiltIn,
     Conf,
@@ -28,6 +27,7 @@ from whimbrel.cli.conf_options import (
     Root,
     Select,
     Target,
+    UsageError,
     release,
     sources,
 )
@@ -89,7 +89,7 @@ Undo = Annotated[
         help="Restore the files from before --write. Default: off. Example: --undo -d /etc/httpd",
     ),
 ]
-AccessStyle = Annotated[
+StyleOption = Annotated[
     AccessStyle,
     typer.Option(
         help="Write access control with Require (native) or mod_access_compat (compat). Default: native. "
@@ -128,7 +128,7 @@ def upgrade(
     conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None,
     defines: Defines = None, envvars: Envvars = None, as_server: AsServer = False, built_in: BuiltIn = None,
     target: Target = "2.4", write: Write = False, out: Out = None, interactive: Interactive = False,
-    undo: Undo = False, style: AccessStyle = AccessStyle.native, also_22: Also22 = False, exact: Exact = False,
+    undo: Undo = False, style: StyleOption = AccessStyle.native, also_22: Also22 = False, exact: Exact = False,
     unsafe_flags: UnsafeFlags = False, select: Select = "", ignore: Ignore = "", color: Coloring = Color.auto,
     json: Json = False,
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from whimbrel.cli.conf_options import UsageError
-from whimbrel.octets import to_bytes, to_text, to_system
+from whimbrel.octets import to_bytes, to_system, to_text
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry, groups, new_lines, places
 from whimbrel.upgrade.difference import display_path, unified_diff

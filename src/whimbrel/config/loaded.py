@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
-from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Versions
 from whimbrel.registry.module import Module
 
 _EXEC_ON_READ = int(Context.EXEC_ON_READ)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from whimbrel.directives.node import Node
 from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
-from whimbrel.registry.settings import UNSET, default_of, with_defaults, merge
+from whimbrel.registry.settings import UNSET, default_of, merge, with_defaults
 
 if TYPE_CHECKING:
     from whimbrel.expr.compile import CompiledCondition

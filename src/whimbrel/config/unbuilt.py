@@ -51,8 +51,8 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
 def _run_checks(state: CommandContext, row: CatalogueRow, name: str, calls: list[list[str]], version: str) -> None:
     around = check_context(state, version)
     for words in calls:
-        message = warning(row.source, name, words, around)
-        for one in (message, *message.more) if message is not None else ():
+        warned = warning(row.source, name, words, around)
+        for one in (warned, *warned.more) if warned is not None else ():
             state.warn(one.text, code=one.code, level=one.level, cause=one.cause)
     message = check_calls(row.source, name, calls, around)
     if message:

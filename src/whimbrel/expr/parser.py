@@ -18,7 +18,7 @@ from whimbrel.numbers import upper
 from whimbrel.regex import RegexError, compile_regex
 
 if TYPE_CHECKING:
-    from whimbrel.expr.library import ExprFunction, ListFunction, Lookup, ExprVariable
+    from whimbrel.expr.library import ExprFunction, ExprVariable, ListFunction, Lookup
 
 _MAX_DEPTH: Final = 10_000
 _NOTHING: Final = tree.Text("")

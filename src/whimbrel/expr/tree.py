@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
-    from whimbrel.expr.library import BinaryOperator, ExprFunction, ListFunction, UnaryOperator, ExprVariable
+    from whimbrel.expr.library import BinaryOperator, ExprFunction, ExprVariable, ListFunction, UnaryOperator
     from whimbrel.regex import Regex
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.expr.library import CLIENT, FILES, HEAD, NOTHING, UNCACHEABLE, TIME, USER, ExprVariable
+from whimbrel.expr.library import CLIENT, FILES, HEAD, NOTHING, TIME, UNCACHEABLE, USER, ExprVariable
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation

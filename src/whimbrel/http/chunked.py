@@ -11,7 +11,7 @@ from typing import Final
 
 from whimbrel.http.fields import FieldReader, Fields
 from whimbrel.http.headers import Headers
-from whimbrel.http.lines import HeadLimits, ParserOptions, LogMessage
+from whimbrel.http.lines import HeadLimits, LogMessage, ParserOptions
 from whimbrel.octets import to_bytes
 
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whimbrel.http.headers import Headers
-from whimbrel.http.lines import InputState, HeadLimits, ParserOptions, Line, LogMessage, read_line
+from whimbrel.http.lines import HeadLimits, InputState, Line, LogMessage, ParserOptions, read_line
 from whimbrel.records import dataclass, field
 
 _STRICT_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+:")

@@ -16,7 +16,7 @@ from typing import Final
 from whimbrel.http.fields import FieldReader, Fields
 from whimbrel.http.headers import Headers, Pair
 from whimbrel.http.host import check_host, construct_host
-from whimbrel.http.lines import InputState, HeadLimits, ParserOptions, Line, LogMessage, read_line
+from whimbrel.http.lines import HeadLimits, InputState, Line, LogMessage, ParserOptions, read_line
 from whimbrel.http.request_line import RequestLine, parse_request_line
 from whimbrel.http.target import UriParts
 from whimbrel.numbers import LONG_MAX, decimal

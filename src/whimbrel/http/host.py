@@ -6,7 +6,7 @@ import re
 import socket
 from typing import NamedTuple
 
-from whimbrel.http.lines import ParserOptions, LogMessage
+from whimbrel.http.lines import LogMessage, ParserOptions
 from whimbrel.numbers import atoi, is_letter, lower
 
 _DOTTED = re.compile(r"[0-9.]*")

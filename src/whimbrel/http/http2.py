@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from whimbrel.http.head import Head, HeadError, HeadLimits, ParserOptions, LogMessage, head_from_parts
+from whimbrel.http.head import Head, HeadError, HeadLimits, LogMessage, ParserOptions, head_from_parts
 from whimbrel.http.headers import Headers
 from whimbrel.lazily import compile
 from whimbrel.numbers import upper

@@ -15,7 +15,7 @@ from typing import Any, Final
 from hpack import Decoder, Encoder
 from hpack.exceptions import HPACKError, OversizedHeaderListError
 
-from whimbrel.http.http2 import ConnectionFault, RawField, ErrorCode, answer_fields, raw_head
+from whimbrel.http.http2 import ConnectionFault, ErrorCode, RawField, answer_fields, raw_head
 
 MAX_LIST: Final = 128 * 1024  # bytes of one decoded list of fields and 32 for each field (RFC 9113, 6.5.2)
 MAX_TABLE: Final = 4096  # bytes of each dynamic table, whatever the client allows (nghttp2's limit)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from whimbrel.http.lines import ParserOptions, LogMessage
+from whimbrel.http.lines import LogMessage, ParserOptions
 from whimbrel.http.target import UriParts, split_target
 from whimbrel.numbers import upper
 from whimbrel.records import dataclass

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Final, TypeVar
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.modules.auth_api import environment
 from whimbrel.modules.client_names import confirmed_name, in_domain

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.allow_deny import AllowDenyDirConfig, by_method, compile_denied, directives, traced_check
 from whimbrel.modules.auth_api import denied_path
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig
-from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 from whimbrel.request.decisions import tracer_of
 

@@ -10,12 +10,12 @@ from typing import Any
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import ACTIONS
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.setters import own
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, HookStatus
 from whimbrel.registry.settings import overlaid, setting
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.execute import root_relative
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import escape_uri
@@ -18,7 +18,7 @@ from whimbrel.modules.patterns import Substitution, compiled, is_url
 from whimbrel.modules.setters import Forbidden, check_context, set_flag
 from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import prepended, setting
 from whimbrel.request.expressions import StringExpression, read_string

@@ -9,11 +9,11 @@ from typing import Any
 
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.records import dataclass
 from whimbrel.registry.methods import INVALID
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, HookStatus
 from whimbrel.registry.settings import setting
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from whimbrel.modules.script_head import SHOWN, ScriptHead
 from whimbrel.octets import to_bytes, to_text
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 
 HANDLERS = ("send-as-is", "httpd/send-as-is")

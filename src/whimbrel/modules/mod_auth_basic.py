@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.lazily import compile
@@ -19,8 +19,8 @@ from whimbrel.modules.auth_api import (
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    BoundAuthn,
     AuthnProvider,
+    BoundAuthn,
     auth_name,
     auth_type,
     ready_authn,
@@ -29,7 +29,7 @@ from whimbrel.modules.mod_authn_core import find_provider
 from whimbrel.modules.setters import set_flag
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.expressions import StringExpression, literal, read_string

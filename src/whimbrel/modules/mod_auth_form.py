@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.url import escape_uri
@@ -24,9 +24,9 @@ from whimbrel.modules.auth_api import (
     AUTH_GENERAL_ERROR,
     AUTH_GRANTED,
     AUTH_USER_NOT_FOUND,
-    BoundAuthn,
     AuthnCoreDirConfig,
     AuthnProvider,
+    BoundAuthn,
     auth_name,
     auth_type,
 )
@@ -36,7 +36,7 @@ from whimbrel.modules.mod_request import ready_body
 from whimbrel.modules.setters import set_flag, set_text
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.expressions import StringExpression, read_string

@@ -5,7 +5,7 @@ Manual of 2.2: mod/mod_authn_alias.html.
 
 from __future__ import annotations
 
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.mod_authn_core import AuthnCoreServerConfig, alias
 from whimbrel.modules.setters import global_only
 from whimbrel.registry.module import Module

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.errors import ConfigError
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_NOT_FOUND, BoundAuthn, AuthnProvider
+from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_NOT_FOUND, AuthnProvider, BoundAuthn
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.configuration import AUTHENTICATION
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import (
     AUTH_GENERAL_ERROR,
-    BoundAuthn,
     AuthnCoreDirConfig,
     AuthnProvider,
+    BoundAuthn,
     auth_name,
     auth_type,
     state_of,
@@ -27,7 +27,7 @@ from whimbrel.modules.auth_api import (
 )
 from whimbrel.modules.setters import global_only
 from whimbrel.records import dataclass, replace
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.expressions import read_string

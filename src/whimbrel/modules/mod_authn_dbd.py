@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
@@ -17,13 +17,13 @@ from whimbrel.modules.auth_api import (
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    BoundAuthn,
     AuthnProvider,
+    BoundAuthn,
     cache_sink,
 )
 from whimbrel.modules.auth_files import Verifier
 from whimbrel.modules.dbd_drivers import DatabaseError
-from whimbrel.modules.mod_dbd import query, environment_name
+from whimbrel.modules.mod_dbd import environment_name, query
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import setting
@@ -73,14 +73,14 @@ def make_dbd(scope: Scope) -> BoundAuthn:
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
 
 
-async def _lookup(r: Request, query: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
+async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
     """AUTH_USER_FOUND and what is stored of the user; anything that goes wrong is logged."""
     who = ":".join(values)
-    if not query:
+    if not statement:
         r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)
         return AUTH_GENERAL_ERROR, ""
     try:
-        result = await query(r, query, *values)
+        result = await query(r, statement, *values)
     except DatabaseError as problem:
         if problem.connected:
             r.log("error", f"Query execution error looking up '{who}' in database [{problem}]", code=codes[2], module=_MODULE)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
     AUTH_GENERAL_ERROR,
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    BoundAuthn,
     AuthnProvider,
+    BoundAuthn,
     cache_sink,
 )
 from whimbrel.modules.auth_files import Unreadable

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import (
     AUTH_DENIED,
@@ -16,8 +16,8 @@ from whimbrel.modules.auth_api import (
     AUTH_GRANTED,
     AUTH_USER_FOUND,
     AUTH_USER_NOT_FOUND,
-    BoundAuthn,
     AuthnProvider,
+    BoundAuthn,
     cache_sink,
 )
 from whimbrel.modules.auth_files import AuthFile, Passwords, Unreadable, password_file

@@ -11,9 +11,9 @@ from typing import Any, Final
 from whimbrel.catalogue.checks.providers import has_socache, segment_error
 from whimbrel.catalogue.checks.rules import CheckContext
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError, PostConfigError
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, BoundAuthn, AuthnProvider
+from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GRANTED, AUTH_USER_FOUND, AUTH_USER_NOT_FOUND, AuthnProvider, BoundAuthn
 from whimbrel.modules.auth_files import Verifier
 from whimbrel.modules.setters import global_only, set_text
 from whimbrel.numbers import atoi

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Context
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, AuthzCheck, auth_name
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzCheck, AuthzProvider, auth_name
 from whimbrel.modules.auth_files import Unreadable
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.dbm_files import DbmFile
@@ -19,7 +19,7 @@ from whimbrel.modules.mod_authz_owner import GROUP_NOTE
 from whimbrel.modules.setters import set_flag, set_path, set_text
 from whimbrel.numbers import split
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.expressions import StringExpression

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 

@@ -12,12 +12,12 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.allow_deny import AllowDenyDirConfig, compile_denied, directives, traced_check
-from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzProvider, AuthzCheck
+from whimbrel.modules.auth_api import DENIED, GRANTED, AuthzCheck, AuthzProvider
 from whimbrel.modules.client_names import client_address, confirmed_name, in_domain
 from whimbrel.modules.core.access22 import auth_required, satisfies
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.networks import InvalidNetwork, Network, Networks, numeric_address, parse_written
-from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
 from whimbrel.request.decisions import tracer_of
 from whimbrel.request.expressions import StringExpression

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Context
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzProvider, AuthzCheck
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
 from whimbrel.modules.core.access22 import applying, requirements
 from whimbrel.modules.mod_authz_core.providers import expanded, require_text, require_words
 from whimbrel.modules.setters import set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Provider, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
 from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.expressions import StringExpression

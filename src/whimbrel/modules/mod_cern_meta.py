@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.modules.setters import set_flag, set_text
 from whimbrel.numbers import atoi
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import is_directory

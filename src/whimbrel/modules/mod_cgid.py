@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.modules.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
 from whimbrel.modules.setters import global_only, timeout
 from whimbrel.numbers import BLANKS, atoi
 from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import HANDLER
 from whimbrel.registry.settings import setting
 

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.dbd_drivers import DRIVERS, LIBRARIES, DatabaseError, Query, Result, missing_package
 from whimbrel.modules.setters import set_flag, set_text

@@ -10,14 +10,14 @@ from stat import S_IFDIR
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.http.url import escape_uri
 from whimbrel.modules.setters import set_flag
 from whimbrel.numbers import atoi, is_digits
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.files import KIND, is_file

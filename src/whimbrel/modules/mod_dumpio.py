@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.config.model import confs
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.setters import set_choice, set_flag
 from whimbrel.records import dataclass
 from whimbrel.registry.module import Module, Provider

@@ -9,10 +9,10 @@ import os
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.octets import from_system, to_system
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, OK, HookStatus
 from whimbrel.request.variables import LazyEnv
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import own, set_flag
 from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.configuration import STREAM_TAGS
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, timeout
 from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 

@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_text
 from whimbrel.numbers import BLANKS, is_digits, split, strip
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
 

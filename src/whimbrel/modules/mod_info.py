@@ -12,11 +12,11 @@ from typing import Any
 from whimbrel.config.core import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.http.url import escape_html
 from whimbrel.modules.setters import own
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request import identity

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.config.core import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.expr.errors import EvalError
 from whimbrel.modules.setters import own
 from whimbrel.records import dataclass
 from whimbrel.registry import phases
-from whimbrel.registry.module import Hook, HookMaker, CompiledHook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, HookMaker, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, HookStatus, Phase
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import StringExpression, evaluate, read_condition, read_string

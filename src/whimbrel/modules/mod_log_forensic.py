@@ -11,11 +11,11 @@ from typing import Any
 
 from whimbrel.config.model import LogSink, confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.core.log import log_sink
 from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import setting
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.mod_log_config.items import ItemKind
 from whimbrel.modules.mod_log_config.writer import first_request
 from whimbrel.modules.setters import set_flag

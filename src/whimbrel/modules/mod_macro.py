@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import getword
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError

@@ -15,7 +15,7 @@ from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler
 from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, PostConfigError
 from whimbrel.lazily import compile
@@ -23,7 +23,7 @@ from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.setters import Forbidden, check_context, set_flag, set_path, set_text
 from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import KIND

@@ -13,11 +13,11 @@ from stat import S_ISREG
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.magic_file import Matcher, Rule, parse_rules
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import is_directory

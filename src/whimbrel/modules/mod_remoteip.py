@@ -11,7 +11,7 @@ from typing import Any
 
 from whimbrel.config.model import confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.networks import InvalidNetwork, Network, Networks, parse_network, parse_written
@@ -19,7 +19,7 @@ from whimbrel.modules.setters import Setter, own, set_flag, set_text
 from whimbrel.numbers import is_digits, strip
 from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.http.chunked import BodyError
 from whimbrel.http.lines import LogMessage
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.body import RequestBody

@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.http.headers import Headers
 from whimbrel.http.url import escape_form
 from whimbrel.modules.setters import add_text, set_flag, set_number, set_text
 from whimbrel.numbers import atoi, strtol
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules import mod_session
 from whimbrel.modules.dbd_drivers import DatabaseError, Result
 from whimbrel.modules.mod_dbd import prepared

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import EMPTY_MATCH
 from whimbrel.modules.patterns import Substitution, compiled
 from whimbrel.records import dataclass, field
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, HookStatus
 from whimbrel.registry.settings import appended, setting
 from whimbrel.request.expressions import evaluate_match, read_condition, reads_of

@@ -11,7 +11,7 @@ from whimbrel.config.execute import root_relative
 from whimbrel.config.load import load_module, no_library
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.octets import to_bytes
 from whimbrel.registry.module import Module

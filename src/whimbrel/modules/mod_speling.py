@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.http.url import escape_html, escape_uri
 from whimbrel.modules.setters import set_flag
 from whimbrel.numbers import lower
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.turns import Slices, names_in

@@ -12,7 +12,7 @@ import os
 import struct
 from typing import Any
 
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, POST_READ_REQUEST, HookStatus
 from whimbrel.request.variables import UNIQUE_ID_NAME, LazyEnv
 

@@ -5,7 +5,7 @@ A start without User is httpd's affair of the moment of starting (AH00136); here
 
 from __future__ import annotations
 
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.core.process import GROUP, SUEXEC_24, USER, on_process, set_chroot
 from whimbrel.registry.module import Module
 

@@ -9,13 +9,13 @@ import pwd
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import own
 from whimbrel.octets import from_system, to_system
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 

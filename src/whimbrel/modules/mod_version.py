@@ -7,7 +7,7 @@ from operator import eq, ge, gt, le, lt
 
 from whimbrel.config.reader import reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.lazily import compile
 from whimbrel.regex import RegexError, compile_regex

@@ -6,7 +6,7 @@ Manual: mod/mod_watchdog.html.
 from __future__ import annotations
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import global_only, timeout
 from whimbrel.registry.module import Module

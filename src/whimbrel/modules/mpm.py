@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.listen import LISTEN
 from whimbrel.modules.core.process import GROUP, USER, MpmConfig, on_process, process_number, set_chroot

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
 from whimbrel.modules.setters import set_number
 from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.catalogue.places import CONTEXT_GROUPS, violated, message
+from whimbrel.catalogue.places import CONTEXT_GROUPS, message, violated
 from whimbrel.config.context import context_of
 from whimbrel.directives.command import Command
 from whimbrel.errors import ConfigError

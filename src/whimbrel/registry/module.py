@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from whimbrel.dialect import Dialect
 from whimbrel.directives.spec import AnyDirective, Versions
 from whimbrel.records import dataclass
-from whimbrel.registry.phases import HookStatus, HookFn, Phase
+from whimbrel.registry.phases import HookFn, HookStatus, Phase
 
 if TYPE_CHECKING:
     from whimbrel.errors import SourceLocation

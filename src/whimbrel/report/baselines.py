@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from whimbrel.report.model import ReportEntry, Report
+from whimbrel.report.model import Report, ReportEntry
 
 BaselineKey = tuple[str, str, str]
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from whimbrel import __version__
 from whimbrel.octets import to_bytes
-from whimbrel.report.model import ReportEntry, Report, title_of
+from whimbrel.report.model import Report, ReportEntry, title_of
 from whimbrel.upgrade.model import Risk
 
 LEVELS: Final = {Risk.BREAKS: "error", Risk.OPENS: "error", Risk.CLOSES: "error", Risk.CHANGES: "warning", Risk.COSMETIC: "note"}

@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from whimbrel.report.model import ReportEntry, Report, count_noun, new_lines, sorted_entries, summary, title_of
+from whimbrel.report.model import Report, ReportEntry, count_noun, new_lines, sorted_entries, summary, title_of
 from whimbrel.upgrade.model import Risk
 
 CLASSES: Final = {Risk.BREAKS: "breaks", Risk.OPENS: "opens", Risk.CLOSES: "closes", Risk.CHANGES: "changes", Risk.COSMETIC: "cosmetic"}

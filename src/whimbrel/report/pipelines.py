@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from whimbrel.report.model import ReportEntry, Report, sorted_entries, summary, title_of
+from whimbrel.report.model import Report, ReportEntry, sorted_entries, summary, title_of
 from whimbrel.upgrade.model import Risk
 
 COMMANDS: Final = {Risk.BREAKS: "error", Risk.OPENS: "error", Risk.CLOSES: "error", Risk.CHANGES: "warning", Risk.COSMETIC: "notice"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.report.model import READ_ERROR, ReportEntry, Report, groups, new_lines, places, summary
+from whimbrel.report.model import READ_ERROR, Report, ReportEntry, groups, new_lines, places, summary
 from whimbrel.upgrade.model import Risk
 
 COLORS: Final = {Risk.BREAKS: "31;1", Risk.OPENS: "31;1", Risk.CLOSES: "31", Risk.CHANGES: "33", Risk.COSMETIC: "36"}

@@ -18,13 +18,13 @@ class CachedFileResponse(Response):
     def __init__(self, cached: CachedResponse, part: FileSegment, engine: Engine, connection: Connection, head: RawHead | None, now: float) -> None:
         super().__init__(cached.request, cached.head_prefix, cached.head_suffix, [part], None, close=cached.close)
         self._cached, self._engine, self._connection, self._head, self._now = cached, engine, connection, head, now
-        self.begun = now
+        self.received_at = now
 
     def head(self, date: bytes) -> bytes:
         """See Answer.head."""
         return self._cached.serialize_head(self._connection, date, self._now)
 
-    def sent(self, count: int, more: int = 0) -> None:
+    def on_sent(self, count: int, more: int = 0) -> None:
         """Write the log lines; see Answer.sent."""
         engine = self._engine
         log_hit(self._cached, self._connection, engine.runtime, self._now, engine.error_log.about_request, self._head, count, more)

@@ -13,10 +13,10 @@ from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.asked import TrackedHeaders
 from whimbrel.http.head import Head, HeadLimits
 from whimbrel.request import raw_head
-from whimbrel.request.answer import Response, Framing
+from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import FileSegment
 from whimbrel.request.kept import CachedResponse, has_untracked_clock_field
-from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, KeySpec, Key, Lists, HeadPattern, RawHead, Tests, LoggedLines, without_query
+from whimbrel.request.raw_head import BY_CLIENT, BY_QUERY, HeadPattern, Key, KeySpec, Lists, LoggedLines, RawHead, Tests, without_query
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.variables import LazyEnv
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.http.chunked import BodyError
-from whimbrel.http.error_page import Page, is_request_independent, error_page
+from whimbrel.http.error_page import Page, error_page, is_request_independent
 from whimbrel.http.status import CLOSING_STATUSES
 from whimbrel.numbers import is_alphanumeric
 from whimbrel.octets import to_bytes

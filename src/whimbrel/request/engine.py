@@ -26,7 +26,7 @@ from whimbrel.request.die import body_failure, die, die_sync, send_error
 from whimbrel.request.drive import run_until_suspended
 from whimbrel.request.error_log import ErrorLog
 from whimbrel.request.files import FileCache, TickStatCache
-from whimbrel.request.finish import finalize, final_request
+from whimbrel.request.finish import final_request, finalize
 from whimbrel.request.forms import HeadTemplate, finalize_sync, refuse_sync
 from whimbrel.request.htaccess import HtaccessResolver
 from whimbrel.request.kept import CachedResponse, log_hit
@@ -34,7 +34,7 @@ from whimbrel.request.line_cache import LineCache
 from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.plan import PlanCache
 from whimbrel.request.process import invoke_handler, process, run
-from whimbrel.request.raw_head import RawHead, EscapedCache
+from whimbrel.request.raw_head import EscapedCache, RawHead
 from whimbrel.request.record import Connection, Request
 from whimbrel.request.routing import read_request
 from whimbrel.request.turns import Turns

@@ -16,7 +16,7 @@ from whimbrel.registry.phases import HookStatus as Said
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.answer import Response
 from whimbrel.request.body import RequestBody
-from whimbrel.request.decisions import MergedSection, Decision, RequestTrace, TraceBuilder, Tracer, phase_verdict, trace_of
+from whimbrel.request.decisions import Decision, MergedSection, RequestTrace, TraceBuilder, Tracer, phase_verdict, trace_of
 from whimbrel.request.drive import run_until_suspended
 from whimbrel.request.engine import Engine
 from whimbrel.request.htaccess import HtaccessResolver
@@ -50,7 +50,7 @@ class TracedPlan(Plan):
         if phase not in TRACED_PHASES:
             return super().make_hooks(phase)
         out = []
-        for hook in self.world.hooks[phase.index]:
+        for hook in self.plans.hooks[phase.index]:
             hook_compiled = hook.make(self)
             if hook_compiled is not None:
                 name = f"{_module_of(hook.make)} ({phase.name})"
@@ -162,7 +162,7 @@ class _TracingEngine(Engine):
 
     def __init__(self, configuration: Configuration, runtime: Runtime, world: TracedPlanCache, htaccess: HtaccessResolver) -> None:
         super().__init__(configuration, runtime)
-        self.world, self.htaccess, self.traced_plans = world, htaccess, world
+        self.plans, self.htaccess, self.traced_plans = world, htaccess, world
         self.traces: dict[Request, TraceBuilder] = {}
 
     def trace(self, r: Request) -> TraceBuilder:

@@ -15,7 +15,7 @@ from whimbrel.errors import ConfigError
 from whimbrel.expr.compile import CompiledCondition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
-from whimbrel.expr.library import CLIENT, UNCACHEABLE, TIME
+from whimbrel.expr.library import CLIENT, TIME, UNCACHEABLE
 from whimbrel.registry.module import Reads
 from whimbrel.request import identity
 from whimbrel.request.drive import run_until_suspended

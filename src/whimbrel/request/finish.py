@@ -12,7 +12,7 @@ from whimbrel.http.response import invalid_field
 from whimbrel.http.status import CLOSING_STATUSES, status_line
 from whimbrel.numbers import BLANKS, lower, split, strip
 from whimbrel.octets import to_bytes
-from whimbrel.request.answer import Response, Framing
+from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import FileSegment
 from whimbrel.request.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.request.die import die

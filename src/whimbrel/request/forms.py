@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from whimbrel.http.error_page import is_request_independent
 from whimbrel.http.headers import Headers
-from whimbrel.request.answer import Response, Framing
+from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import FileSegment, Part
 from whimbrel.request.die import die_sync
-from whimbrel.request.finish import HEADER_ONLY, HTTP_1_1, RANGES, FRAMING_FIELDS, build_response, is_good
+from whimbrel.request.finish import FRAMING_FIELDS, HEADER_ONLY, HTTP_1_1, RANGES, build_response, is_good
 from whimbrel.request.kept import keepalive_slot
 from whimbrel.request.record import Request
 

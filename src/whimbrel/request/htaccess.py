@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.htaccess import HtaccessCache, Override, override_of
 from whimbrel.config.model import Layer
-from whimbrel.request.files import Dependencies, ContentSignature, is_settled_file, content_signature
+from whimbrel.request.files import ContentSignature, Dependencies, content_signature, is_settled_file
 from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from whimbrel.config.model import LogSink
 from whimbrel.http.head import Head
 from whimbrel.http.response import LAST_CHUNK, chunk
 from whimbrel.octets import to_bytes
-from whimbrel.request.answer import DATE_BYTES, Response, Framing
+from whimbrel.request.answer import DATE_BYTES, Framing, Response
 from whimbrel.request.body import FileSegment
 from whimbrel.request.files import FileDependency, stat_signature, unchanged
 from whimbrel.request.kept_view import CachedRequestView
 from whimbrel.request.log import LogLine
-from whimbrel.request.raw_head import LogTemplate, RawHead, LoggedLines, render_template, template_values
+from whimbrel.request.raw_head import LoggedLines, LogTemplate, RawHead, render_template, template_values
 from whimbrel.request.record import Connection, Request
 
 if TYPE_CHECKING:

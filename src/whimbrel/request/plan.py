@@ -14,9 +14,9 @@ from whimbrel.config.core import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.config.model import Layer, Section, Server
 from whimbrel.dialect import Dialect
 from whimbrel.numbers import strip
-from whimbrel.registry.module import Hook, CompiledHook, Module, Reads
-from whimbrel.registry.phases import DECLINED, OK, PHASES, HookStatus, HookFn, Phase, RunMode
-from whimbrel.registry.settings import with_defaults, merge
+from whimbrel.registry.module import CompiledHook, Hook, Module, Reads
+from whimbrel.registry.phases import DECLINED, OK, PHASES, HookFn, HookStatus, Phase, RunMode
+from whimbrel.registry.settings import merge, with_defaults
 
 S = TypeVar("S")
 Hooks = tuple[tuple[HookFn, bool], ...]  # each with whether it may have to be waited for

@@ -19,7 +19,7 @@ from whimbrel.registry.phases import (
     HookStatus,
     Phase,
 )
-from whimbrel.request.plan import Hooks, Plan, CompiledPhase
+from whimbrel.request.plan import CompiledPhase, Hooks, Plan
 from whimbrel.request.record import Request
 from whimbrel.request.walk import directory_walk, file_walk, walk_location_and_if
 

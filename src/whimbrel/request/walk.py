@@ -19,11 +19,11 @@ from whimbrel.http.url import merge_slashes
 from whimbrel.registry.phases import OK, HookStatus
 from whimbrel.registry.settings import UNSET
 from whimbrel.request.expressions import evaluate
-from whimbrel.request.files import is_file, is_directory, is_link
+from whimbrel.request.files import is_directory, is_file, is_link
 from whimbrel.request.htaccess import Probe
-from whimbrel.request.matching import directory_matches, location_matches, regex_matches, regex_directories
+from whimbrel.request.matching import directory_matches, location_matches, regex_directories, regex_matches
 from whimbrel.request.record import Request
-from whimbrel.request.ways import WalkState, WalkResult, try_cached_walk, store
+from whimbrel.request.ways import WalkResult, WalkState, store, try_cached_walk
 from whimbrel.wildcards import compile_fnmatch
 
 

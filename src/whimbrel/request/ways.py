@@ -12,7 +12,7 @@ from stat import S_IFDIR, S_IFLNK, S_IFREG
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from whimbrel.config.model import Layer, Section
-from whimbrel.request.files import KIND, is_file, is_directory
+from whimbrel.request.files import KIND, is_directory, is_file
 from whimbrel.request.htaccess import Probe, probes_unchanged
 from whimbrel.request.matching import directory_matches, regex_directories
 from whimbrel.request.record import Request

@@ -14,12 +14,12 @@ from time import time
 from typing import Any, Final
 
 from whimbrel.http.response import chunk
-from whimbrel.request.answer import Response, Framing
+from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import FileSegment, Part, size_of
 from whimbrel.request.kept import LARGE
 from whimbrel.request.record import Connection
 from whimbrel.server.sending import FileSender
-from whimbrel.server.service import FOREVER, TimedConnection, ListenerConfig, WorkerState
+from whimbrel.server.service import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 # bytes of answers that wait for the client, after which no further one is begun
 WRITE_AHEAD: Final = 64 * 1024

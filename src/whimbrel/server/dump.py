@@ -14,7 +14,7 @@ from typing import Any, Final
 from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.head import Head
 from whimbrel.octets import to_text
-from whimbrel.request.answer import Response, Framing
+from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import FileSegment
 from whimbrel.request.log import LogLine, enabled
 from whimbrel.request.record import Connection
@@ -84,10 +84,10 @@ class DumpIOProtocol(HttpProtocol):
             if settings.input:
                 self._dump.asks("getline-blocking", 0)
 
-    def _quick(self, data: bytes) -> int:
+    def _try_cache(self, data: bytes) -> int:
         return super()._try_cache(data) if self._dump is None else 0
 
-    def _begin(self, head: Head) -> None:
+    def _start_request(self, head: Head) -> None:
         dump = self._dump
         if dump is not None and dump.input:
             for number, line in enumerate(bytes(self._buffer[:head.end]).splitlines(keepends=True)):

@@ -18,7 +18,7 @@ from whimbrel.request.log import LEVELS, LogContext, LogLine, error_line
 from whimbrel.server import words
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
-from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
+from whimbrel.server.scoreboard import ServerInfo, SharedScoreboard
 from whimbrel.server.service import tick_period
 from whimbrel.server.sockets import Key
 

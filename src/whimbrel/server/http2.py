@@ -20,10 +20,10 @@ from whimbrel.http.chunked import BodyError
 from whimbrel.http.head import Head
 from whimbrel.http.http2 import (
     ConnectionFault,
+    ErrorCode,
+    LogMessage,
     MalformedRequest,
     RawField,
-    LogMessage,
-    ErrorCode,
     check_trailers,
     client_settings,
     read_request,
@@ -37,7 +37,7 @@ from whimbrel.request.record import Connection
 from whimbrel.server.http2_kept import CachedResponder
 from whimbrel.server.http2_stream import Sender, Stream, StreamBody
 from whimbrel.server.scoreboard import connection_row
-from whimbrel.server.service import FOREVER, TimedConnection, ListenerConfig, WorkerState
+from whimbrel.server.service import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 WRITE_AHEAD: Final = 64 * 1024    # bytes that wait for the client before nothing more is read or sent
 LINGER: Final = 2.0               # seconds between our end of the connection and the client's
@@ -487,7 +487,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         """The server stops: what is being answered may end."""
         self.drain()
 
-    def row(self) -> dict[str, Any]:
+    def scoreboard_row(self) -> dict[str, Any]:
         """What the scoreboard says about this connection."""
         last = next(reversed(self.streams.values()), None)
         line, vhost = (last.head.line or "", last.head.hostname or "") if last is not None else ("", "")

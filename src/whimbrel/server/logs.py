@@ -21,7 +21,7 @@ from whimbrel.numbers import upper
 from whimbrel.octets import to_bytes
 from whimbrel.request.log import LEVELS
 from whimbrel.server.pipes import PipedLog
-from whimbrel.server.words import apr_error, with_code, complain, logs_not_opened
+from whimbrel.server.words import apr_error, complain, logs_not_opened, with_code
 
 ATOMIC: Final = 4096             # PIPE_BUF: what a pipe keeps together, and httpd's buffer under BufferedLogs
 MAX_WAITING: Final = 1 << 20     # bytes that wait for a full disk or a slow program before lines are dropped (disk) or the worker waits too (program)

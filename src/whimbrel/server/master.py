@@ -29,12 +29,12 @@ from whimbrel.records import dataclass, replace
 from whimbrel.request.engine import Engine
 from whimbrel.request.log import enabled
 from whimbrel.server import alone, pidfile, privileges, sockets, systemd
-from whimbrel.server.children import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, WorkerPool, FatalChild
+from whimbrel.server.children import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool
 from whimbrel.server.generation import Generation
 from whimbrel.server.imports import import_everything
 from whimbrel.server.logs import Logs
 from whimbrel.server.runtime import ServerRuntime
-from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
+from whimbrel.server.scoreboard import ServerInfo, SharedScoreboard
 from whimbrel.server.words import apr_error, complain
 
 _URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)

@@ -18,7 +18,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.http.chunked import BodyError, ChunkedBody, LengthBody
-from whimbrel.http.head import InputState, Head, HeadReader, read_complete
+from whimbrel.http.head import Head, HeadReader, InputState, read_complete
 from whimbrel.http.http2 import PREFACE
 from whimbrel.http.lines import LogMessage
 from whimbrel.request.answer import Response

@@ -179,7 +179,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         """Nothing was asked yet."""
         self._close()
 
-    def row(self) -> dict[str, Any]:
+    def scoreboard_row(self) -> dict[str, Any]:
         """What the scoreboard says about it."""
         return connection_row("R", self.connection.client_ip, "", "", "", 0)
 

@@ -16,7 +16,7 @@ from whimbrel.request.again import CachedFileResponse
 from whimbrel.request.body import FileSegment
 from whimbrel.request.books import CacheIndex
 from whimbrel.request.kept import CachedResponse
-from whimbrel.request.raw_head import Key, HeadPattern, RawHead, LoggedLines
+from whimbrel.request.raw_head import HeadPattern, Key, LoggedLines, RawHead
 from whimbrel.server.answering import WRITE_AHEAD, ResponseWriter, State
 from whimbrel.server.sending import try_send_file
 from whimbrel.server.service import WorkerState
@@ -28,7 +28,7 @@ MAX_PATTERN: Final = 4096    # bytes of a head that a connection remembers
 class FastPath(ResponseWriter):
     """See the module."""
 
-    __slots__ = ("_book", "_exact", "_head", "_last", "_missed", "_pattern")
+    __slots__ = ("_index", "_by_head", "_head", "_last", "_missed", "_pattern")
     _index: CacheIndex
     _by_head: dict[bytes, CachedResponse]
 
@@ -49,7 +49,7 @@ class FastPath(ResponseWriter):
         self.transport.write(cached.data if cached.keepalive_slot is None else cached.with_keepalive(connection))
         connection.served += 1
         if not self._paused:
-            self.deadline = service.clock + self._manners.keep_alive
+            self.deadline = service.clock + self._listener.keep_alive
         if cached.close:
             self._end()
 
@@ -75,7 +75,7 @@ class FastPath(ResponseWriter):
     def _try_cache(self, data: bytes) -> int:
         """Answer what was kept for the whole heads at the front of *data*; how many bytes of it are done."""
         service, connection = self.service, self.connection
-        if service.draining or (self._manners.announces and not connection.served):
+        if service.draining or (self._listener.announces and not connection.served):
             return 0
         if not service.in_tick:
             service.begin_tick()
@@ -85,7 +85,7 @@ class FastPath(ResponseWriter):
             self._missed = 0
             logged = (data[:data.index(b"\r\n")], *pattern.logged) if pattern.queried else pattern.logged
         else:
-            cached, logged = self._index.lookup_raw(connection, data, self._manners.limits, service.tick)  # most often there is one head and nothing else
+            cached, logged = self._index.lookup_raw(connection, data, self._listener.limits, service.tick)  # most often there is one head and nothing else
             if self._index.near_miss is not None:
                 self._learn_pattern(data, logged)
         if cached is None:
@@ -110,7 +110,7 @@ class FastPath(ResponseWriter):
         if out:
             self.transport.write(out)
         if not self._paused:
-            self.deadline = service.clock + self._manners.keep_alive
+            self.deadline = service.clock + self._listener.keep_alive
         if cached.close:
             self._end()
         return len(data)
@@ -125,7 +125,7 @@ class FastPath(ResponseWriter):
                 self._pattern = None  # more than one line differs each time
                 return
             if logged is not None and self._last == key and len(data) <= MAX_PATTERN:
-                self._pattern = HeadPattern(data, line, key, logged, self._manners.limits.plain)
+                self._pattern = HeadPattern(data, line, key, logged, self._listener.limits.plain)
             self._last = key
 
     def _try_cache_pipelined(self, data: bytes) -> int:
@@ -139,7 +139,7 @@ class FastPath(ResponseWriter):
             if end < 4 or end - done == len(data):
                 break
             piece = data[done:end]
-            cached, head = index.lookup(connection, piece, self._manners.limits, service.tick)
+            cached, head = index.lookup(connection, piece, self._listener.limits, service.tick)
             if cached is None:
                 break
             if cached.file:
@@ -160,7 +160,7 @@ class FastPath(ResponseWriter):
         if out:
             self.transport.writelines(out)
             if not self._paused:
-                self.deadline = service.clock + self._manners.keep_alive
+                self.deadline = service.clock + self._listener.keep_alive
             if closes:
                 self._end()
                 return len(data)
@@ -180,7 +180,7 @@ class FastPath(ResponseWriter):
             connection.served += 1
             service.requests += 1
             service.sent += cached.size
-            self.deadline = service.clock + self._manners.keep_alive
+            self.deadline = service.clock + self._listener.keep_alive
             if cached.close:
                 self._end()
             return True

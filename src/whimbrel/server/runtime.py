@@ -27,7 +27,7 @@ class ServerRuntime:
         self.scoreboard: Scoreboard = NoScoreboard()
         self._pool: ThreadPoolExecutor | None = None
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
-        self.log_adder: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
+        self.log_appender: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
         self.now: Callable[[], float] = time.time
         self.after_fork()
 
@@ -41,23 +41,23 @@ class ServerRuntime:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
-    async def name_of(self, address: str) -> str | None:
+    async def reverse_lookup(self, address: str) -> str | None:
         """The host name of an IP address, or None."""
-        return await self.in_thread(lambda: _name_of(address))
+        return await self.in_thread(lambda: _reverse_lookup(address))
 
-    async def addresses_of(self, name: str) -> list[str]:
+    async def resolve(self, name: str) -> list[str]:
         """The IP addresses of a host name, [] for an unknown one."""
-        return await self.in_thread(lambda: _addresses_of(name))
+        return await self.in_thread(lambda: _resolve(name))
 
 
-def _name_of(address: str) -> str | None:
+def _reverse_lookup(address: str) -> str | None:
     try:
         return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
     except OSError:
         return None
 
 
-def _addresses_of(name: str) -> list[str]:
+def _resolve(name: str) -> list[str]:
     try:
         found = socket.getaddrinfo(to_bytes(name), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

@@ -13,7 +13,7 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.model import Server, unique_by
 from whimbrel.http.dates import format_http
-from whimbrel.http.head import HeadLimits, ParserOptions, HeaderBlockCache
+from whimbrel.http.head import HeaderBlockCache, HeadLimits, ParserOptions
 from whimbrel.modules.core.process import MpmConfig
 from whimbrel.modules.mod_reqtimeout import ReadLimits, ReqtimeoutServerConfig
 from whimbrel.records import dataclass, field

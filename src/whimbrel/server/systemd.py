@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from whimbrel.numbers import is_digits
-from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
+from whimbrel.server.scoreboard import ServerInfo, SharedScoreboard
 
 FIRST_SOCKET: Final = 3
 STATUS_EVERY: Final = 10.0  # seconds between two lines of statistics

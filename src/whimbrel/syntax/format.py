@@ -13,7 +13,7 @@ from whimbrel.octets import to_bytes
 from whimbrel.octets import to_text as as_text
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, scan, split_name
 from whimbrel.syntax.places import name_range
-from whimbrel.syntax.tree import Blank, Malformed, Close, Comment, Directive, Document, Node, Section, parse
+from whimbrel.syntax.tree import Blank, Close, Comment, Directive, Document, Malformed, Node, Section, parse
 from whimbrel.syntax.words import WHITE
 
 Spelling = Callable[[str], "str | None"]

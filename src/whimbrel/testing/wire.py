@@ -7,8 +7,8 @@ import os
 
 from whimbrel.config.core import CoreServerConfig
 from whimbrel.http.chunked import BodyError, ChunkedBody
-from whimbrel.http.head import InputState, Head, HeadLimits, ParserOptions, read_head
-from whimbrel.request.answer import Response, Framing
+from whimbrel.http.head import Head, HeadLimits, InputState, ParserOptions, read_head
+from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import FileSegment, RequestBody, invalid_length_body
 from whimbrel.request.engine import Engine
 from whimbrel.request.limits import head_limits, head_rules

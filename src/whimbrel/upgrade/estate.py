@@ -13,7 +13,7 @@ from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
 from whimbrel.syntax import places
 from whimbrel.syntax.edits import Edit
-from whimbrel.syntax.tree import Malformed, Directive, Document, Section
+from whimbrel.syntax.tree import Directive, Document, Malformed, Section
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 

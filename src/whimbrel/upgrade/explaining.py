@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final
 
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.load import WHERE, ModuleEntry, DirectiveEntry
+from whimbrel.catalogue.load import WHERE, DirectiveEntry, ModuleEntry
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.model import Rule
 from whimbrel.upgrade.rules import all_rules

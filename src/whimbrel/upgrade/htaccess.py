@@ -17,7 +17,7 @@ from whimbrel.regex import Regex, RegexError, compile_regex
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.conditions import is_open
 from whimbrel.upgrade.access_control.overrides import admits, merge_overrides
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement, ReadError
+from whimbrel.upgrade.estate import ConfigTree, ReadError, Role, Statement
 from whimbrel.wildcards import compile_fnmatch
 
 MAX_DIRECTORIES: Final = 200_000

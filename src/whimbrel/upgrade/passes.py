@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field, replace
 from whimbrel.syntax.edits import Edit, Group, apply
-from whimbrel.upgrade.choice import EditSelection, to_manual, resolve_conflicts, why_by_hand
+from whimbrel.upgrade.choice import EditSelection, resolve_conflicts, to_manual, why_by_hand
 from whimbrel.upgrade.difference import added_lines
 from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.ignoring import is_suppressed

@@ -19,10 +19,10 @@ from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass, field
 from whimbrel.syntax.lines import V22_LINES
-from whimbrel.syntax.tree import Malformed, Directive, Document, Node, Section, parse
+from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, parse
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.branches import Branches, Maybe, maybe_and
-from whimbrel.upgrade.estate import BuiltIn, ConfigTree, Role, SourceFile, Statement, ReadError
+from whimbrel.upgrade.estate import BuiltIn, ConfigTree, ReadError, Role, SourceFile, Statement
 from whimbrel.upgrade.foreign_text import is_foreign
 from whimbrel.upgrade.model import InputContext, UpgradeOptions
 from whimbrel.upgrade.templates import TEMPLATE, TEMPLATE_LINE, marked_lines

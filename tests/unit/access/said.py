@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.access.atoms import AddressSet, Atom, EnvironmentSet, HostIn, KnownUser, GroupMember, MethodIs, PasswordValid, HasCredentials, UserIn
+from whimbrel.access.atoms import AddressSet, Atom, EnvironmentSet, GroupMember, HasCredentials, HostIn, KnownUser, MethodIs, PasswordValid, UserIn
 from whimbrel.access.decide import AccessEnvironment, decide
 from whimbrel.access.decision import AccessDecision, Space
 from whimbrel.access.layers import AccessLayer, lines_of_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.access.said import AREA, MODULES, answer, said, world
 
-from whimbrel.access.atoms import KnownUser, PasswordValid, HasCredentials
+from whimbrel.access.atoms import HasCredentials, KnownUser, PasswordValid
 from whimbrel.access.decision import Space, Undecided
 
 VERSIONS = ("2.2", "2.4")

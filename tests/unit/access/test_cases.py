@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.access.atoms import EnvironmentSet
-from whimbrel.access.cases import constant, choose_outcomes, if_else, first
+from whimbrel.access.cases import choose_outcomes, constant, first, if_else
 from whimbrel.access.decision import Space
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whimbrel.access.atoms import AddressSet, HostIn, KnownUser, MethodIs, Opaque, PasswordValid, HasCredentials, UserIn, address_set
-from whimbrel.access.clients import ExampleClient, ClientCredentials, find_client
+from whimbrel.access.atoms import AddressSet, HasCredentials, HostIn, KnownUser, MethodIs, Opaque, PasswordValid, UserIn, address_set
+from whimbrel.access.clients import ClientCredentials, ExampleClient, find_client
 from whimbrel.access.decision import Space
 from whimbrel.modules.networks import parse_written
 

@@ -9,9 +9,9 @@ import pytest
 from tests.unit.access.generated import PASSWORDS, Chain, ask, chain, engine, prepare, users
 from tests.unit.access.witness import Report, watching
 
-from whimbrel.access.clients import ExampleClient, ClientCredentials
+from whimbrel.access.clients import ClientCredentials, ExampleClient
 from whimbrel.access.decide import decide
-from whimbrel.access.decision import Counterexample, Space, AccessVerdict
+from whimbrel.access.decision import AccessVerdict, Counterexample, Space
 from whimbrel.dialect import DIALECTS
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.testing.standin import FakeRuntime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.access.said import AREA, MODULES, answer, said, world
 
-from whimbrel.access.atoms import Opaque, IsServerAddress
+from whimbrel.access.atoms import IsServerAddress, Opaque
 from whimbrel.access.decision import Space
 
 ALIASES = '<AuthzProviderAlias ip near "127.0.0.1 127.0.0.3">\n</AuthzProviderAlias>\n' \

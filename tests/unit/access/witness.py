@@ -15,18 +15,18 @@ from whimbrel.access.atoms import (
     AddressSet,
     Atom,
     EnvironmentSet,
-    HostIn,
-    KnownUser,
     GroupMember,
+    HasCredentials,
+    HostIn,
+    IsServerAddress,
+    KnownUser,
     MethodIs,
     Opaque,
-    IsServerAddress,
     PasswordValid,
-    HasCredentials,
     UserIn,
 )
 from whimbrel.access.decide import AccessEnvironment, decide
-from whimbrel.access.decision import AccessDecision, Space, AccessVerdict
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Space
 from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine, lines_of_nodes
 from whimbrel.config import htaccess, model
 from whimbrel.config.configuration import Configuration

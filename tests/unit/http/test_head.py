@@ -7,7 +7,7 @@ import random
 import pytest
 
 from whimbrel.http import head as module
-from whimbrel.http.head import InputState, HeadLimits, HeadReader, ParserOptions, is_chunked, read_head
+from whimbrel.http.head import HeadLimits, HeadReader, InputState, ParserOptions, is_chunked, read_head
 
 LIMITS, RULES = HeadLimits(), ParserOptions()
 PLAIN = b"GET /a/b.txt?x=1 HTTP/1.1\r\nHost: Example.TEST:8080\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n"

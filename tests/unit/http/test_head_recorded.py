@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.http.head import InputState, HeadLimits, ParserOptions, read_head
+from whimbrel.http.head import HeadLimits, InputState, ParserOptions, read_head
 
 
 def rules_of(conf: str, version: str) -> ParserOptions:

@@ -7,9 +7,9 @@ import pytest
 from whimbrel.http.head import HeadLimits, ParserOptions, read_head
 from whimbrel.http.http2 import (
     MAX_KEY,
+    ErrorCode,
     MalformedRequest,
     RawField,
-    ErrorCode,
     _known_fields,
     answer_fields,
     check_trailers,

@@ -29,8 +29,8 @@ from whimbrel.http.http2_wire import (
     RST_STREAM,
     SETTINGS,
     SHARED_WINDOWS,
-    StreamState,
     ServerH2Connection,
+    StreamState,
 )
 
 GET = [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whimbrel.http.headers import Headers
 from whimbrel.http.ranges import RangeLimits, RangeResult, multipart_end, multipart_length, multipart_type, parse_ranges, part_head
-from whimbrel.http.response import invalid_field, chunk, chunked, head_bytes
+from whimbrel.http.response import chunk, chunked, head_bytes, invalid_field
 from whimbrel.http.status import CLOSING_STATUSES, known, status_line
 
 

@@ -15,7 +15,7 @@ from tests.unit.modules.access import MODULES, Site
 
 from whimbrel.errors import ConfigError
 from whimbrel.modules import dbd_drivers
-from whimbrel.modules.dbd_drivers import DatabaseError, Query, query_mysql, query_pgsql, query_sqlite, missing_package, mysql_options
+from whimbrel.modules.dbd_drivers import DatabaseError, Query, missing_package, mysql_options, query_mysql, query_pgsql, query_sqlite
 
 
 @pytest.mark.parametrize(("statement", "mark", "sql", "values"), [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whimbrel.records import dataclass
-from whimbrel.registry.settings import MANY, UNSET, appended, with_defaults, merge, overlaid, prepended, setting
+from whimbrel.registry.settings import MANY, UNSET, appended, merge, overlaid, prepended, setting, with_defaults
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.report.model import READ_ERROR, ReportEntry, Report
+from whimbrel.report.model import READ_ERROR, Report, ReportEntry
 from whimbrel.upgrade.model import Risk
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.report.reports import report
 
-from whimbrel.report.baselines import BadBaseline, remove_baselined, load, save
+from whimbrel.report.baselines import BadBaseline, load, remove_baselined, save
 
 
 def test_moved_findings_are_known_and_others_are_not(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.report.reports import report
 
-from whimbrel.report.model import ReportEntry, Report
+from whimbrel.report.model import Report, ReportEntry
 from whimbrel.report.text import render
 from whimbrel.upgrade.model import Risk
 

@@ -11,16 +11,16 @@ import pytest
 
 from whimbrel.request import files
 from whimbrel.request.files import (
-    FileCache,
     Dependencies,
+    FileCache,
     TickStatCache,
-    is_file,
+    content_signature,
     is_directory,
+    is_file,
     is_link,
     is_settled,
     is_settled_file,
     stat_signature,
-    content_signature,
     unchanged,
 )
 

@@ -8,7 +8,7 @@ from whimbrel.config.model import Layer, Section, SectionKind
 from whimbrel.regex import Regex, compile_regex
 from whimbrel.registry.module import CompiledHook, Reads
 from whimbrel.registry.phases import DECLINED, OK, HookStatus, RunMode
-from whimbrel.request.plan import Locations, CompiledPhase
+from whimbrel.request.plan import CompiledPhase, Locations
 
 
 def hook(answer: HookStatus) -> CompiledHook:

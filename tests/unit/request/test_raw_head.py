@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.request.raw_head import BY_CLIENT, KeySpec, HeadPattern, RawHead, EscapedCache, render_template, template_values
+from whimbrel.request.raw_head import BY_CLIENT, EscapedCache, HeadPattern, KeySpec, RawHead, render_template, template_values
 
 HEAD = b"GET /a HTTP/1.1\r\nHost: x\r\nCookie: a=1\r\nUser-Agent:  me \r\n\r\n"
 

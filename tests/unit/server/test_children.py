@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whimbrel.server import children as processes
-from whimbrel.server.children import Child, WorkerPool, FatalChild, is_stopped, pipe
+from whimbrel.server.children import Child, FatalChild, WorkerPool, is_stopped, pipe
 from whimbrel.server.scoreboard import SharedScoreboard
 from whimbrel.server.words import EVENT
 from whimbrel.server.worker import FATAL, HEARTBEAT

@@ -13,7 +13,7 @@ import pytest
 from whimbrel.config.model import LogSink
 from whimbrel.dialect import V22, V24
 from whimbrel.errors import StartError
-from whimbrel.server.logs import MAX_WAITING, Logs, LogFile, Syslog, grouped
+from whimbrel.server.logs import MAX_WAITING, LogFile, Logs, Syslog, grouped
 
 
 # logs ---------------------------------------------------------------------------------------------

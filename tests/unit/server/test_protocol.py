@@ -15,7 +15,7 @@ from whimbrel.dialect import V24
 from whimbrel.http.head import Head
 from whimbrel.http.lines import LogMessage
 from whimbrel.registry.methods import Methods
-from whimbrel.request.answer import Response, Framing
+from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import BodyError, RequestBody
 from whimbrel.request.books import ResponseCache
 from whimbrel.request.files import TickStatCache

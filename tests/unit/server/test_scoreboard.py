@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whimbrel.modules.mod_status.state import State
-from whimbrel.server.scoreboard import SLOT, SLOTS, SharedScoreboard, ServerInfo, Scoreboard, connection_row
+from whimbrel.server.scoreboard import SLOT, SLOTS, Scoreboard, ServerInfo, SharedScoreboard, connection_row
 from whimbrel.server.scoreboard_text import Unreadable
 
 PROCESS = {"slot": 1, "pid": 2, "stopping": False, "connections": 3, "accepting": True, "writing": 0, "keep_alive": 1, "closing": 0, "wait_io": 0,

@@ -6,7 +6,7 @@ import os
 import socket
 from pathlib import Path
 
-from whimbrel.server.scoreboard import SharedScoreboard, ServerInfo
+from whimbrel.server.scoreboard import ServerInfo, SharedScoreboard
 from whimbrel.server.systemd import Notifier, listen_fds
 
 

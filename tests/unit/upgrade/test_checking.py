@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.checking import BATCH_SIZE, CheckResult, UnknownRule, check, check_all, batches, parse_selection
+from whimbrel.upgrade.checking import BATCH_SIZE, CheckResult, UnknownRule, batches, check, check_all, parse_selection
 from whimbrel.upgrade.reading import Sources
 
 TEXT = b"SSLProtocol +SSLv2 +TLSv1\nMaxRequestsPerChild 5\nCustomLog logs/a common\n"

@@ -8,7 +8,7 @@ import re
 import pytest
 from tests.conformance.cases import packed
 
-from whimbrel.upgrade.explaining import codes, document, explain, search, module, rule_of, suggestions, message_patterns
+from whimbrel.upgrade.explaining import codes, document, explain, message_patterns, module, rule_of, search, suggestions
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.rules.modules.third_party import fate
 

@@ -9,7 +9,16 @@ from tests.unit.upgrade.estates import estate, fragments
 
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import insert_above_comment, insert_for_server, is_server_level, is_24_config, main_statements, source_lines, replace_statement, top_level
+from whimbrel.upgrade.mending import (
+    insert_above_comment,
+    insert_for_server,
+    is_24_config,
+    is_server_level,
+    main_statements,
+    replace_statement,
+    source_lines,
+    top_level,
+)
 from whimbrel.upgrade.model import FileEdit, UpgradeOptions
 
 NEW = "LoadModule authz_core_module modules/mod_authz_core.so\n"

@@ -7,7 +7,7 @@ import socket
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
 from whimbrel.catalogue.checks.proxy_parameters import parameter, url_error
-from whimbrel.catalogue.checks.rules import CheckContext, Rule, CheckWarning, Warner, in_range, compiles, one_of, only, split_args, unresolved, when
+from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning, Rule, Warner, compiles, in_range, one_of, only, split_args, unresolved, when
 
 PAIR = "Invalid ProxyPass|ProxyPassMatch parameter. Parameter must be in the form 'key=value'."
 BUFFER = "{} must be >= 512 bytes, or 0 for system default."

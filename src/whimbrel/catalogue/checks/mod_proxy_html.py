@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.catalogue.checks.rules import Rule, CheckWarning, when
+from whimbrel.catalogue.checks.rules import CheckWarning, Rule, when
 
 CHECKS: dict[str, Rule] = {
     "proxyhtmlbufsize": when(lambda words, around: strtol(words[0])[1] != "" or words[0] == "-",

@@ -8,14 +8,14 @@ from whimbrel.catalogue.checks.numbers import atoi
 from whimbrel.catalogue.checks.providers import has_socache, segment_error
 from whimbrel.catalogue.checks.rules import (
     CheckContext,
-    Rule,
     CheckWarning,
+    Rule,
     Warner,
     always,
-    in_range,
     by_version,
-    filled_file,
     directory,
+    filled_file,
+    in_range,
     one_of,
     only,
     split_args,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.catalogue.checks.rules import Rule, CheckWarning, Warner, always, only
+from whimbrel.catalogue.checks.rules import CheckWarning, Rule, Warner, always, only
 
 DISABLED = "SuexecUserGroup configured, but suEXEC is disabled: Missing suexec binary /usr/lib/apache2/suexec"
 

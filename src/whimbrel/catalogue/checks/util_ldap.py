@@ -6,7 +6,7 @@ import errno
 import os
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
-from whimbrel.catalogue.checks.rules import CheckContext, Rule, CheckWarning, Warner, in_range, duration, one_of, when
+from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning, Rule, Warner, duration, in_range, one_of, when
 from whimbrel.octets import to_bytes
 
 GLOBAL = "CA_DER CA_BASE64 CA_CERT7_DB CA_SECMOD CERT_DER CERT_BASE64 CERT_KEY3_DB CERT_NICKNAME KEY_DER KEY_BASE64"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.config.core import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.numbers import split

@@ -14,7 +14,7 @@ from whimbrel.config.core import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.core.log import allows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from whimbrel.config.core import CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, Context
+from whimbrel.directives.spec import AnyDirective, Args, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.status import known

@@ -14,7 +14,7 @@ from whimbrel.config.execute import is_directory, root_relative, working_directo
 from whimbrel.config.includes import MAX_DEPTH, Includer
 from whimbrel.config.reader import Reader, reading
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Forbidden, check_context

@@ -10,7 +10,7 @@ from typing import Any, Final
 from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
 from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, not_in_limit22, own
 from whimbrel.numbers import atoi, strtol, strtol_exact

@@ -6,7 +6,7 @@ from whimbrel.config.addresses import BadAddress, parse_host_port, resolved, res
 from whimbrel.config.execute import CommandContext, state_of
 from whimbrel.config.model import Listener
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Forbidden, check_context
 from whimbrel.numbers import is_digits

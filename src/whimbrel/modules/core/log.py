@@ -12,11 +12,11 @@ from whimbrel.catalogue.load import ModuleEntry, catalogue
 from whimbrel.config.core import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.core.log_format import parse_format
-from whimbrel.modules.setters import Forbidden, not_in_limit22, not_in, own
+from whimbrel.modules.setters import Forbidden, not_in, not_in_limit22, own
 from whimbrel.numbers import BLANKS
 from whimbrel.octets import to_bytes
 from whimbrel.request.log import DEFAULT_LEVEL, LEVELS

@@ -9,7 +9,7 @@ from typing import Any
 
 from whimbrel.config.core import CoreServerConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.files import ON_OFF
 from whimbrel.modules.setters import Setter, global_only, not_in_limit22, set_choice, set_flag

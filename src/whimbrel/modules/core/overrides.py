@@ -23,7 +23,7 @@ from whimbrel.config.core import (
 )
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import getword
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError, StartError
 from whimbrel.modules.setters import Setter, global_only

@@ -14,7 +14,7 @@ from whimbrel.config.execute import IN_SECTION, CommandContext, root_relative, s
 from whimbrel.config.includes import has_wildcards
 from whimbrel.config.model import Layer, Section, SectionKind, Server
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Forbidden, check_context

@@ -9,7 +9,7 @@ from whimbrel.config.core import CoreServerConfig
 from whimbrel.config.execute import is_directory, state_of
 from whimbrel.config.includes import has_wildcards
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
 from whimbrel.directives.words import words as split_words
 from whimbrel.errors import ConfigError
 from whimbrel.modules.core.sections import add_addresses

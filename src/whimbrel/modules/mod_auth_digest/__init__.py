@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.modules.mod_auth_digest.decide import INFO, Digest
-from whimbrel.modules.mod_auth_digest.settings import DIRECTIVES, AuthDigestServerConfig, AuthDigestDirConfig, make_clients
-from whimbrel.registry.module import Hook, CompiledHook, Module, Reads, Scope
+from whimbrel.modules.mod_auth_digest.settings import DIRECTIVES, AuthDigestDirConfig, AuthDigestServerConfig, make_clients
+from whimbrel.registry.module import CompiledHook, Hook, Module, Reads, Scope
 from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from whimbrel.modules.mod_auth_digest.header import (
     split_uri,
     stamp_of,
 )
-from whimbrel.modules.mod_auth_digest.settings import AuthDigestServerConfig, AuthDigestDirConfig
+from whimbrel.modules.mod_auth_digest.settings import AuthDigestDirConfig, AuthDigestServerConfig
 from whimbrel.numbers import strtol, strtol_exact
 from whimbrel.records import replace
 from whimbrel.registry.module import Scope

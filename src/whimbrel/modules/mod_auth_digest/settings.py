@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.auth_api import AuthnProvider
 from whimbrel.modules.mod_auth_digest.clients import Clients

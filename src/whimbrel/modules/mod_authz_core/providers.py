@@ -13,7 +13,7 @@ from whimbrel.directives.words import words
 from whimbrel.errors import ConfigError
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.library import USER
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzProvider, AuthzCheck, environment, state_of
+from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, AuthzCheck, AuthzProvider, environment, state_of
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import Provider, Reads, Scope
 from whimbrel.request.expressions import StringExpression, evaluate, read_condition, read_string, reads_of

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.words import getword
 from whimbrel.errors import ConfigError, StartError
-from whimbrel.modules.auth_api import AuthzProvider, AuthzCheck, state_of, with_layer, without_behaviour
+from whimbrel.modules.auth_api import AuthzCheck, AuthzProvider, state_of, with_layer, without_behaviour
 from whimbrel.modules.mod_authz_core.providers import refuse
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule, join_ahead
 from whimbrel.modules.setters import global_only, set_flag

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from whimbrel.errors import SourceLocation
-from whimbrel.modules.auth_api import GRANTED, AuthzProvider, AuthzCheck
+from whimbrel.modules.auth_api import GRANTED, AuthzCheck, AuthzProvider
 from whimbrel.records import dataclass, replace
 from whimbrel.registry.module import Reads
 from whimbrel.registry.settings import UNSET, setting

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Versions, Context
+from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.mod_autoindex import settings
 from whimbrel.modules.mod_autoindex.settings import AutoindexDirConfig, add_alt, add_icon
 from whimbrel.modules.setters import set_text

@@ -9,11 +9,11 @@ from operator import itemgetter
 from typing import Any
 
 from whimbrel.http.url import getparents
-from whimbrel.modules.mod_autoindex.settings import AutoindexDirConfig, Item, IndexOption
+from whimbrel.modules.mod_autoindex.settings import AutoindexDirConfig, IndexOption, Item
 from whimbrel.numbers import lower, strip, upper
 from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass
-from whimbrel.request.files import is_file, is_directory
+from whimbrel.request.files import is_directory, is_file
 from whimbrel.request.turns import Slices
 from whimbrel.wildcards import compile_fnmatch
 

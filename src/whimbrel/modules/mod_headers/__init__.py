@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from whimbrel.directives.spec import Args, Directive, Context
+from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.modules.mod_headers.actions import compile_lines
 from whimbrel.modules.mod_headers.lines import HeadersDirConfig, header, request_header
 from whimbrel.numbers import strip
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, INSERT_ERROR_FILTER, INSERT_FILTER, OK, POST_READ_REQUEST, HookStatus
 
 

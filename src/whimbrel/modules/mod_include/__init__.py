@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core import OPT_INCLUDES, CoreDirConfig
 from whimbrel.modules.mod_include.settings import DIRECTIVES, FULL, OFF, IncludeDirConfig, IncludeServerConfig
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HookStatus
 from whimbrel.request.files import is_file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import AnyDirective, Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError
 from whimbrel.modules.setters import Setter, set_flag
 from whimbrel.records import dataclass

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.model import LogSink, Server, confs
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import ConfigError, SourceLocation, StartError
 from whimbrel.expr.compile import compile_condition
 from whimbrel.expr.errors import ExprError
 from whimbrel.modules.core.log import directory_problem, log_sink
 from whimbrel.modules.mod_log_config.items import KINDS, ItemKind
-from whimbrel.modules.mod_log_config.writer import Condition, ExprCondition, KindOf, AccessLogger, Piece, parse_format
+from whimbrel.modules.mod_log_config.writer import AccessLogger, Condition, ExprCondition, KindOf, Piece, parse_format
 from whimbrel.modules.setters import global_only, own, set_flag
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import LOG_TRANSACTION, OK, HookStatus
 from whimbrel.registry.settings import UNSET, setting
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from whimbrel.config.core import OPT_MULTI, CoreDirConfig
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.errors import ConfigError
 from whimbrel.http.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.url import escape_segment, escape_uri
@@ -23,7 +23,7 @@ from whimbrel.modules.mod_negotiation.typemap import MapError, MapReader
 from whimbrel.modules.setters import add_text, own, set_flag
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
-from whimbrel.registry.module import Hook, CompiledHook, Module, Order, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request.files import is_file

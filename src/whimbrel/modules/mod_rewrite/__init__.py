@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 from whimbrel.config.model import LogSink
-from whimbrel.directives.spec import Args, Directive, ConfigScope, Versions, Context
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.errors import PostConfigError
 from whimbrel.modules.mod_rewrite import setters
 from whimbrel.modules.mod_rewrite.compiled import compile_ahead

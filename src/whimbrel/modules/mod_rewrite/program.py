@@ -31,7 +31,7 @@ class Program:
 
     def start(self) -> None:
         """Start the program.  Raises OSError."""
-        self._lock = os.memfd_create("rewrite-map")
+        self._file_lock = os.memfd_create("rewrite-map")
         self._owing = mmap.mmap(-1, 1)
         self._process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=to_bytes(self.directory))
 
@@ -43,11 +43,11 @@ class Program:
                     self.start()
                 except OSError:
                     return None
-            fcntl.lockf(self._lock, fcntl.LOCK_EX)
+            fcntl.lockf(self._file_lock, fcntl.LOCK_EX)
             try:
                 return self._exchange(line, time.monotonic() + seconds)
             finally:
-                fcntl.lockf(self._lock, fcntl.LOCK_UN)
+                fcntl.lockf(self._file_lock, fcntl.LOCK_UN)
 
     def _exchange(self, line: str, until: float) -> str | None:
         assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
@@ -71,7 +71,7 @@ class Program:
             return
         process.stdin.close()
         process.stdout.close()
-        os.close(self._lock)
+        os.close(self._file_lock)
         if at_once:
             process.terminate()
         process.returncode = 0  # the server reaps it

@@ -8,7 +8,7 @@ from operator import add
 from typing import Any
 
 from whimbrel.http.url import escape_html
-from whimbrel.modules.mod_status.state import State, kilo, number, size, span, when, normalized
+from whimbrel.modules.mod_status.state import State, kilo, normalized, number, size, span, when
 from whimbrel.numbers import strip
 from whimbrel.request.identity import server_name
 from whimbrel.request.runtime import ScoreboardRow

@@ -23,7 +23,7 @@ from whimbrel.octets import to_bytes
 from whimbrel.records import dataclass, field
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.access_control.samples import regex_samples, wildcard_samples
-from whimbrel.upgrade.access_control.sections import SectionInventory, AccessSection, absolute_path, ancestors
+from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory, absolute_path, ancestors
 from whimbrel.upgrade.estate import ConfigTree, Statement
 
 _PATHS: Final = frozenset({"authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile", "authdigestfile"})

@@ -16,7 +16,7 @@ from whimbrel.records import replace
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import parse
 from whimbrel.upgrade.access_control.chains import Bounds, SectionChain
-from whimbrel.upgrade.access_control.sections import SectionInventory, AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory
 from whimbrel.upgrade.estate import ConfigTree, Role, SourceFile, Statement
 from whimbrel.upgrade.model import InputContext
 
@@ -52,7 +52,7 @@ def unmapped(tree: ConfigTree, found: SectionInventory, chains: list[SectionChai
             bounds.exceeded["not every <Location> of a fragment was tried with every directory"] = None
         for first, second in islice(product(directories, locations), _MAX_PAIRS):
             units = (*first.sections, *second.sections)
-            more[units] = replace(second, units=units, sure=True, overrides=first.overrides)
+            more[units] = replace(second, sections=units, is_certain=True, overrides=first.overrides)
     rest = [chain for chain in chains if chain.is_certain or chain.sections not in more]
     known = {chain.sections for chain in rest}
     return sorted([*rest, *(chain for units, chain in more.items() if units not in known)], key=lambda chain: not chain.is_certain)
@@ -64,5 +64,5 @@ def surrounded(tree: ConfigTree, chains: Iterable[SectionChain], area: AccessSec
     for chain in list(found):
         if any(is_loose(tree, unit) for unit in chain.sections):
             given = ", ".join(filter(None, (chain.given, "below an area that asks for a password")))
-            found.append(replace(chain, units=(area, *chain.sections), given=given))
+            found.append(replace(chain, sections=(area, *chain.sections), given=given))
     return sorted(found, key=lambda chain: not chain.is_certain)

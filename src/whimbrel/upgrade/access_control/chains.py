@@ -16,7 +16,7 @@ from whimbrel.octets import to_text as as_text
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control.overrides import Override, is_htaccess_ignored, merge_overrides
 from whimbrel.upgrade.access_control.samples import regex_samples, wildcard_samples
-from whimbrel.upgrade.access_control.sections import SectionInventory, AccessSection, absolute_path, ancestors
+from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory, absolute_path, ancestors
 from whimbrel.upgrade.estate import ConfigTree, Statement
 
 _NEUTRAL: Final = "other"

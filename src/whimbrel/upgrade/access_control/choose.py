@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from whimbrel.access.decide import AccessEnvironment
-from whimbrel.access.decision import Counterexample, AccessDecision, AccessVerdict
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLayer, AccessLine
 from whimbrel.config.model import SectionKind
 from whimbrel.dialect import V22, V24
@@ -19,7 +19,7 @@ from whimbrel.upgrade.access_control.guards import FORMS, is_guard
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.overrides import Override, admits
 from whimbrel.upgrade.access_control.sections import AccessSection, is_24_only
-from whimbrel.upgrade.access_control.split import Replacement, Lines, Repetition, can_hold, can_repeat, group_by_directory, merge_order, prefix_of
+from whimbrel.upgrade.access_control.split import Lines, Repetition, Replacement, can_hold, can_repeat, group_by_directory, merge_order, prefix_of
 from whimbrel.upgrade.access_control.states import CONTROL, GONE, RECORD, has_directive
 from whimbrel.upgrade.estate import ReportProgress, no_progress
 

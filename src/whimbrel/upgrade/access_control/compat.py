@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.native import AuthzContext, by_method, user_tree
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, EffectiveRules, merge_effective, has_directive
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, EffectiveRules, has_directive, merge_effective
 from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireTree
 
 Lines = tuple[AccessLine, ...]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Literal, is_lost, literal_of_line, literals
 from whimbrel.upgrade.access_control.edits import differences, flat, guarded, repeated
-from whimbrel.upgrade.access_control.sections import AccessSection, as_written, open_branches, is_access_statement
+from whimbrel.upgrade.access_control.sections import AccessSection, as_written, is_access_statement, open_branches
 from whimbrel.upgrade.access_control.split import Replacement
 from whimbrel.upgrade.access_control.states import CONTROL
 from whimbrel.upgrade.estate import Statement

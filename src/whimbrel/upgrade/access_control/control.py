@@ -13,17 +13,17 @@ from whimbrel.dialect import V24
 from whimbrel.errors import SourceLocation
 from whimbrel.records import dataclass, field
 from whimbrel.upgrade.access_control import native
-from whimbrel.upgrade.access_control.alike import VhostEquivalence, EquivalentHost, password_file_exists
+from whimbrel.upgrade.access_control.alike import EquivalentHost, VhostEquivalence, password_file_exists
 from whimbrel.upgrade.access_control.areas import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.chains import Bounds, SectionChain, find_chains
-from whimbrel.upgrade.access_control.choose import Solver, SectionPlan
+from whimbrel.upgrade.access_control.choose import SectionPlan, Solver
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
-from whimbrel.upgrade.access_control.edits import section_edits, rendered
+from whimbrel.upgrade.access_control.edits import rendered, section_edits
 from whimbrel.upgrade.access_control.left import SHARED, SPLIT, Left, left
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
-from whimbrel.upgrade.access_control.sections import SectionInventory, AccessSection, absolute_path, find_sections
+from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory, absolute_path, find_sections
 from whimbrel.upgrade.access_control.shared import disagreeing
-from whimbrel.upgrade.access_control.split import FILES, Replacement, Repetition, directory_of
+from whimbrel.upgrade.access_control.split import FILES, Repetition, Replacement, directory_of
 from whimbrel.upgrade.access_control.states import flatten_directives
 from whimbrel.upgrade.access_control.variants import Variants
 from whimbrel.upgrade.estate import ConfigTree, Statement

@@ -11,7 +11,7 @@ from typing import Final
 
 from whimbrel.access.atoms import Opaque
 from whimbrel.access.decide import AccessEnvironment, decide
-from whimbrel.access.decision import Counterexample, AccessDecision, Space, Undecided, AccessVerdict
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample, Space, Undecided
 from whimbrel.access.layers import AccessLayer, AccessLine
 from whimbrel.access.merged import BrokenHtaccess
 from whimbrel.config.model import SectionKind

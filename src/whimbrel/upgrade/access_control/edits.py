@@ -10,8 +10,8 @@ from typing import Final
 from whimbrel.access.layers import AccessLine
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Section
-from whimbrel.upgrade.access_control.sections import AccessSection, as_written, to_access_line, open_branches, is_access_statement
-from whimbrel.upgrade.access_control.split import FILES, Replacement, Lines, Repetition, opening_line
+from whimbrel.upgrade.access_control.sections import AccessSection, as_written, is_access_statement, open_branches, to_access_line
+from whimbrel.upgrade.access_control.split import FILES, Lines, Repetition, Replacement, opening_line
 from whimbrel.upgrade.access_control.states import CONTROL, split_args
 from whimbrel.upgrade.estate import Statement
 from whimbrel.upgrade.model import FileEdit

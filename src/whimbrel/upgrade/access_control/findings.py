@@ -18,8 +18,8 @@ from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.left import NEIGHBOUR
 from whimbrel.upgrade.access_control.native import ERROR_500
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.access_control.split import Replacement, Lines
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, EffectiveRules, merge_effective, flatten_directives, has_directive
+from whimbrel.upgrade.access_control.split import Lines, Replacement
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, EffectiveRules, flatten_directives, has_directive, merge_effective
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style

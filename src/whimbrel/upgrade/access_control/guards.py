@@ -11,7 +11,7 @@ from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.sections import AccessSection
 from whimbrel.upgrade.access_control.split import FILES, Lines
-from whimbrel.upgrade.access_control.states import merge_effective, has_directive
+from whimbrel.upgrade.access_control.states import has_directive, merge_effective
 from whimbrel.upgrade.access_control.trees import DENIED
 
 _CLOSED: Final = AccessLine("require", "all denied")

@@ -15,7 +15,7 @@ from whimbrel.octets import to_text
 from whimbrel.syntax.tree import Node, Section
 from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_open, is_unclear
-from whimbrel.upgrade.access_control.sections import AccessSection, open_branches, is_access_statement
+from whimbrel.upgrade.access_control.sections import AccessSection, is_access_statement, open_branches
 from whimbrel.upgrade.access_control.states import CONTROL, RECORD, has_directive
 from whimbrel.upgrade.access_control.variants import crowded
 from whimbrel.upgrade.estate import ConfigTree, SourceFile, Statement

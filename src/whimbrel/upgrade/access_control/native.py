@@ -11,7 +11,7 @@ from typing import Final
 from whimbrel.access.layers import AccessLine
 from whimbrel.modules.networks import InvalidNetwork, parse_network
 from whimbrel.records import dataclass
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, EffectiveRules, merge_effective, flatten_directives, split_args
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, EffectiveRules, flatten_directives, merge_effective, split_args
 from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireLeaf, RequireNode, RequireTree, all_of, any_of, negate, to_lines
 
 _MODULES: Final = {

@@ -16,7 +16,7 @@ from whimbrel.upgrade.access_control.control import AccessAnalysis, analyze_acce
 from whimbrel.upgrade.access_control.overrides import Override
 from whimbrel.upgrade.access_control.sections import AccessSection, absolute_path, open_branches
 from whimbrel.upgrade.access_control.split import Lines
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, merge_effective, flatten_directives, has_directive, split_args
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, flatten_directives, has_directive, merge_effective, split_args
 from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Safety
 

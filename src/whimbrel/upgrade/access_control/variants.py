@@ -14,7 +14,7 @@ from whimbrel.records import replace
 from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, Condition, Literal
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.access_control.split import Replacement, Lines, Repetition
+from whimbrel.upgrade.access_control.split import Lines, Repetition, Replacement
 
 Key = tuple[tuple[Condition, bool], ...]
 
@@ -56,7 +56,7 @@ class Variants:
                 known[key] = unit
             else:
                 outer = unit.outer if unit.outer is None else self._variant(unit.outer, self._restricted(unit.outer, dict(key)))
-                known[key] = replace(unit, outer=outer, _told=unit.lines_under(dict(key)))
+                known[key] = replace(unit, outer=outer, _access_lines=unit.lines_under(dict(key)))
             self.base[known[key]] = unit
         return known[key]
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import FileEdit
-from whimbrel.upgrade.rules.helping import insert_above, insert_below, branches_of, remove_line, lines_for_24, reading_order, has_same_scope, replace_guarded
+from whimbrel.upgrade.rules.helping import (
+    branches_of,
+    has_same_scope,
+    insert_above,
+    insert_below,
+    lines_for_24,
+    reading_order,
+    remove_line,
+    replace_guarded,
+)
 
 MAX_TRACE_LEVEL = 8
 """The highest trace level."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule
-from whimbrel.registry.settings import with_defaults, merge
+from whimbrel.registry.settings import merge, with_defaults
 
 
 def layer(walk: int, rule: str = "", op: str = "") -> AuthzCoreDirConfig:

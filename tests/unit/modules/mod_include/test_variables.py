@@ -76,7 +76,7 @@ def test_a_part_that_changes_is_seen(tmp_path: Path, page: str) -> None:
 
 
 def site_as_it_is(root: Path) -> Engine:
-    from tests.unit.modules.asked import ALL, DIALECTS, LoadOptions, FakeRuntime, load
+    from tests.unit.modules.asked import ALL, DIALECTS, FakeRuntime, LoadOptions, load
 
     return Engine(load(LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf")), ALL, DIALECTS["2.4"]), FakeRuntime())
 

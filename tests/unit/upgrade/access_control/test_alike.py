@@ -12,7 +12,7 @@ from whimbrel.upgrade.access_control import control as controls
 from whimbrel.upgrade.access_control.alike import VhostEquivalence
 from whimbrel.upgrade.access_control.control import analyze_access
 from whimbrel.upgrade.access_control.sections import find_sections
-from whimbrel.upgrade.access_control.split import Replacement, Repetition
+from whimbrel.upgrade.access_control.split import Repetition, Replacement
 from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.passes import upgrade
 

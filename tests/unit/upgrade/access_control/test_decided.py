@@ -8,7 +8,7 @@ import pytest
 from tests.unit.access.generated import chain
 
 from whimbrel.access.decide import AccessEnvironment, decide
-from whimbrel.access.decision import Undecided, AccessVerdict
+from whimbrel.access.decision import AccessVerdict, Undecided
 from whimbrel.access.layers import AccessLayer, AccessLine
 from whimbrel.access.merged import BrokenHtaccess
 from whimbrel.config.model import SectionKind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, merge_effective, flatten_directives, has_directive
+from whimbrel.upgrade.access_control.states import OTHER_METHODS, flatten_directives, has_directive, merge_effective
 
 OUTER = (AccessLine("order", "deny,allow"), AccessLine("deny", "from all"), AccessLine("allow", "from 10 .test"), AccessLine("satisfy", "Any"), AccessLine("require", "valid-user"))
 

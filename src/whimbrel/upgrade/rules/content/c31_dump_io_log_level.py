@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import remove_line, lines_for_24, server_of
+from whimbrel.upgrade.rules.helping import lines_for_24, remove_line, server_of
 from whimbrel.upgrade.rules.log_levels import add_log_level, replace_with_log_level
 
 TRACE: Final = 7

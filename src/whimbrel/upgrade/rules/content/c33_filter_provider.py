@@ -8,7 +8,7 @@ from typing import Final
 
 from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, quote_arg, is_quotable
+from whimbrel.upgrade.rules.helping import change_args, is_quotable, quote_arg
 
 SAFE_NAME: Final = re.compile(r"[\w-]+\Z", re.ASCII)
 NUMBERS: Final = (("<=", "-le"), (">=", "-ge"), ("<", "-lt"), (">", "-gt"), ("=", "-eq"))

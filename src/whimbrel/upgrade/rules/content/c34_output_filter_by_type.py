@@ -8,7 +8,7 @@ from typing import Final
 from whimbrel.upgrade.estate import ConfigTree, Role
 from whimbrel.upgrade.htaccess import accepts_directive
 from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, remove_line, is_module_missing, quote_arg
+from whimbrel.upgrade.rules.helping import change_args, is_module_missing, quote_arg, remove_line
 
 FILTERS: Final = {
     "deflate": ("deflate_module", ("deflatecompressionlevel", "deflatefilternote", "deflatebuffersize", "deflatememlevel", "deflatewindowsize")),

@@ -11,7 +11,7 @@ from typing import Final
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.htaccess import accepts_directive
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, insert_below, lines_for_24, is_module_missing, has_same_scope, scope_of, server_of
+from whimbrel.upgrade.rules.helping import at_server_level, has_same_scope, insert_below, is_module_missing, lines_for_24, scope_of, server_of
 
 LEGACY: Final = "SSILegacyExprParser On"
 EVERYWHERE: Final = ("<Directory />", f"    {LEGACY}", "</Directory>")

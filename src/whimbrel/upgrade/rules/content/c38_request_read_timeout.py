@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import insert_below, change_args, lines_for_24, server_of
+from whimbrel.upgrade.rules.helping import change_args, insert_below, lines_for_24, server_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

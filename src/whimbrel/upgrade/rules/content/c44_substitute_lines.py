@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.htaccess import accepts_directive
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import insert_below, lines_for_24, has_same_scope, scope_of
+from whimbrel.upgrade.rules.helping import has_same_scope, insert_below, lines_for_24, scope_of
 
 WANTED = "SubstituteMaxLineLength 1g"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import insert_for_server, is_server_level, is_24_config
+from whimbrel.upgrade.mending import insert_for_server, is_24_config, is_server_level
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 WORDS = "INode MTime Size"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
-from whimbrel.upgrade.mending import insert_for_server, is_server_level, is_24_config, replace_statement
+from whimbrel.upgrade.mending import insert_for_server, is_24_config, is_server_level, replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 

@@ -45,7 +45,7 @@ def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
         if words[host] != host.words:
             finding = _finding(host, words[host])
             yield (
-                replace(finding, remedy=f"{PARTIAL}; {finding.advice}", safety=Safety.MANUAL, edits=())
+                replace(finding, advice=f"{PARTIAL}; {finding.advice}", safety=Safety.MANUAL, edits=())
                 if tree.is_partial
                 else finding
             )

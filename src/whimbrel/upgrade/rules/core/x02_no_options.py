@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
-from whimbrel.upgrade.mending import insert_for_server, is_server_level, is_24_config, main_statements
+from whimbrel.upgrade.mending import insert_for_server, is_24_config, is_server_level, main_statements
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import BRANCH_SECTIONS, insert_above, lines_for_24, has_same_scope, server_of
+from whimbrel.upgrade.rules.helping import BRANCH_SECTIONS, has_same_scope, insert_above, lines_for_24, server_of
 
 WANTED: Final = "SetEnvIf Request_URI ^ proxy-scgi-pathinfo=1"
 VARIABLE: Final = "proxy-scgi-pathinfo"

@@ -7,7 +7,7 @@ from typing import Final
 
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, remove_line, lines_for_24, replace_guarded
+from whimbrel.upgrade.rules.helping import change_args, lines_for_24, remove_line, replace_guarded
 
 GONE: Final = (
     "mcachesize", "mcachemaxobjectsize", "mcachemaxobjectcount", "mcacheminobjectsize", "mcachemaxstreamingbuffer", "mcacheremovalalgorithm",

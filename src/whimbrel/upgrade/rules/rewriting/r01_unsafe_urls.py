@@ -11,7 +11,7 @@ from whimbrel.records import dataclass
 from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.helping import at_server_level, change_args, replace_guarded
-from whimbrel.upgrade.rules.rewriting.lines import BLANK, MARK, SubstitutionPiece, RewriteLine, map_parts, pieces, rewrite_rules, with_flags
+from whimbrel.upgrade.rules.rewriting.lines import BLANK, MARK, RewriteLine, SubstitutionPiece, map_parts, pieces, rewrite_rules, with_flags
 
 REFERENCES: Final = ("$", "%")
 REQUEST: Final = "the_request"

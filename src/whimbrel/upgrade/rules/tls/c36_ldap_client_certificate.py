@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, scope_of, server_of, replace_guarded
+from whimbrel.upgrade.rules.helping import at_server_level, replace_guarded, scope_of, server_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

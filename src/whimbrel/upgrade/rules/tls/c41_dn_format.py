@@ -8,7 +8,7 @@ from typing import Final
 
 from whimbrel.upgrade.estate import ConfigTree, Role, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, insert_below, change_args, lines_for_24, server_of
+from whimbrel.upgrade.rules.helping import at_server_level, change_args, insert_below, lines_for_24, server_of
 
 VARIABLE: Final = re.compile(r"SSL_(?:CLIENT|SERVER)_[SI]_DN(?!_)")
 LEGACY: Final = "LegacyDNStringFormat"
