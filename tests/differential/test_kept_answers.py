@@ -176,9 +176,9 @@ def _address(view: RequestView) -> str:
 
 
 FORGETFUL = {
-    "query": (Request, "args", property(lambda r: r.unasked_args, lambda r, query: setattr(r, "unasked_args", query))),
+    "query": (Request, "args", property(lambda r: r.unasked_args, lambda r, query: setattr(r, "untracked_args", query))),
     "client": (RequestView, "client", _address),
-    "lists": (Request, "among", lambda r, addresses: (r.connection.user_ip or r.connection.client_ip) in addresses),
+    "lists": (Request, "among", lambda r, addresses: (r.connection.useragent_ip or r.connection.client_ip) in addresses),
     "values": (TrackedHeaders, "tested", Headers.get_classified),
     "fields": (TrackedHeaders, "get", Headers.get),
     "files": (kept_answers, "still_holds", lambda _notes, _turn: True),

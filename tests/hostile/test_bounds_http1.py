@@ -148,30 +148,30 @@ def _of_engine(name: str) -> Callable[[Desk], object]:
 
 
 HELD: dict[str, Callable[[Desk], object]] = {
-    "Engine.kept: answers": lambda desk: [
+    "Engine.response_cache: answers": lambda desk: [
         (b.by_head, b._old_by_head, b._young_generation, b._old_generation) for b in desk.engine.response_cache.indexes()
     ],
-    "Engine.kept: sets of fields": lambda desk: desk.engine.response_cache._sets,
-    "Engine.kept: request lines": lambda desk: [list(book._lines) for book in desk.engine.response_cache.indexes()],
-    "Engine.kept: heads seen once": lambda desk: desk.engine.response_cache.seen,
+    "Engine.response_cache: sets of fields": lambda desk: desk.engine.response_cache._sets,
+    "Engine.response_cache: request lines": lambda desk: [list(book._lines) for book in desk.engine.response_cache.indexes()],
+    "Engine.response_cache: heads seen once": lambda desk: desk.engine.response_cache.seen,
     "Engine.log_lines": _of_engine("log_lines"),
-    "Engine.shown": _of_engine("shown"),
-    "Engine.forms": _of_engine("forms"),
-    "Engine.pages": _of_engine("pages"),
-    "Engine.good_fields": _of_engine("good_fields"),
-    "Engine.first_lines": _of_engine("first_lines"),
-    "Engine._asked_once": _of_engine("_asked_once"),
-    "Engine.contents": _of_engine("contents"),
-    "Looks.notes": lambda desk: desk.engine.stat_cache.dependencies,
-    "World.placed": lambda desk: desk.engine.plans.by_host,
-    "Hosts._found": lambda desk: list(desk.engine.configuration.hosts._found),
-    "Manners.fields": lambda desk: [manners.fields for manners in desk.service._listeners.values()],
+    "Engine.escaped_fields": _of_engine("escaped_fields"),
+    "Engine.head_templates": _of_engine("head_templates"),
+    "Engine.error_pages": _of_engine("error_pages"),
+    "Engine.validated_fields": _of_engine("validated_fields"),
+    "Engine.status_lines": _of_engine("status_lines"),
+    "Engine._seen_once": _of_engine("_seen_once"),
+    "Engine.file_cache": _of_engine("file_cache"),
+    "TickStatCache.dependencies": lambda desk: desk.engine.stat_cache.dependencies,
+    "PlanCache.by_host": lambda desk: desk.engine.plans.by_host,
+    "VirtualHostTable._found": lambda desk: list(desk.engine.configuration.hosts._found),
+    "ListenerConfig.fields": lambda desk: [manners.fields for manners in desk.service._listeners.values()],
 }
 
 
 @pytest.mark.parametrize("name", HELD)
 def test_a_cache_stays_below_its_bound(filled: Desk, name: str) -> None:
-    most = bounds()[name] // (SMALLER if name == "Engine.kept: answers" else 1)
+    most = bounds()[name] // (SMALLER if name == "Engine.response_cache: answers" else 1)
     assert deep_size(HELD[name](filled)) <= most
 
 
@@ -201,7 +201,7 @@ def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
         filled.turn(wire.protocol.data_received, data)
         sent += len(data)
     assert stopped and len(wire.protocol._buffer) <= MAX_AHEAD + READ <= bounds()["HttpProtocol._buffer"]
-    assert deep_size(wire.protocol._near) + deep_size(wire.protocol._last) <= bounds()["Quick._near"]
+    assert deep_size(wire.protocol._pattern) + deep_size(wire.protocol._last) <= bounds()["FastPath._pattern"]
 
 
 def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
@@ -217,7 +217,7 @@ def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
     filled.turn(wire.protocol.data_received, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1500)
     for _ in range(200):
         filled.turn(lambda: None)
-    assert 64 * 1024 < len(wire.out) < bounds()["Answering: written ahead"]
+    assert 64 * 1024 < len(wire.out) < bounds()["ResponseWriter: written ahead"]
 
 
 def test_a_head_that_never_ends_is_bounded(filled: Desk) -> None:
@@ -240,17 +240,17 @@ def test_descriptors_are_bounded(tmp_path: Path) -> None:
         path = tmp_path / f"{number}-{'n' * 200}"
         path.write_bytes(b"x")
         files.get(bytes(path), stat_signature(path.stat()))
-    assert len(files) <= 64 and deep_size(files) <= bounds()["Service.files"]
+    assert len(files) <= 64 and deep_size(files) <= bounds()["WorkerState.files"]
     files.close()
 
 
 def test_every_row_has_a_test() -> None:
     assert set(HELD) | {
         "HttpProtocol._buffer",
-        "Quick._near",
-        "Answering: written ahead",
+        "FastPath._pattern",
+        "ResponseWriter: written ahead",
         "HeadReader",
-        "Service.files",
+        "WorkerState.files",
     } == set(bounds())
 
 

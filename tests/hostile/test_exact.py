@@ -37,7 +37,7 @@ def test_a_listing_and_an_account_are_dependencies(kind: str, monkeypatch: pytes
 
 def test_the_measure_sees_what_is_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stale, "CHANGES", {"variant added": stale.CHANGES["variant for none"]})
-    monkeypatch.setattr(Dependencies, "exact", Dependencies.stat)
+    monkeypatch.setattr(Dependencies, "stat_directory", Dependencies.stat)
     assert stale.run(Budget(len(stale.REQUESTS), 30.0)).failures
 
 

@@ -117,7 +117,7 @@ def test_calls(site: Site, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     status, feed = CASES[case]
     forgets, limit = case.startswith("unkept"), promised()[case]
     if forgets:
-        monkeypatch.setattr(Engine, "_comes_again", lambda _engine, _r: False)
+        monkeypatch.setattr(Engine, "_admit", lambda _engine, _r: False)
     count = calls_per_request(site, feed(), status, forgets=forgets)
     assert count <= limit, f"{case}: {count} calls, {limit} promised"
     assert count >= limit * 0.9, f"{case}: {count} calls: write that in CALLS.tsv"

@@ -30,7 +30,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 def entry(table: Mapping[str, str], name: str) -> str | None:
     """A value of one of httpd's tables, in which case does not matter."""
     value = table.get(name)
-    if value is None and table and not getattr(table, "case_insensitive", False):
+    if value is None and table and not getattr(table, "folded", False):
         low = name.lower()
         value = next((found for key, found in table.items() if key.lower() == low), None)
     return value

@@ -101,7 +101,7 @@ def _system(r: Any, name: str) -> str | None:
 def _header_vars(r: Any) -> dict[str, str]:
     """CONTENT_TYPE, CONTENT_LENGTH and HTTP_...; Proxy never (it would be taken for a proxy's address), credentials only under CGIPassAuth."""
     underscores = r.plan.dialect.underscore_headers
-    with_credentials = r.conf(CoreDirConfig).cgi_pass_auth
+    with_credentials = r.dir_config(CoreDirConfig).cgi_pass_auth
     out = {}
     for name, value in r.headers_in.items():
         low = name.lower()
@@ -173,7 +173,7 @@ def _redirect_vars(r: Any) -> dict[str, str]:
     if r.prev is None:
         return {}
     url = r.prev.uri
-    if r.conf(CoreDirConfig).qualify_redirect:
+    if r.dir_config(CoreDirConfig).qualify_redirect:
         url = r.engine.construct_url(r.prev, url)
     out = {"REDIRECT_URL": url}
     if r.prev.args is not None:
@@ -183,7 +183,7 @@ def _redirect_vars(r: Any) -> dict[str, str]:
 
 def _request_uri(r: Any) -> str:
     """The target as the client sent it, with scheme and host where it has them; under `CGIVar REQUEST_URI current-uri` the request's own."""
-    if r.conf(CoreDirConfig).cgi_vars.get("REQUEST_URI") == "current-uri":
+    if r.dir_config(CoreDirConfig).cgi_vars.get("REQUEST_URI") == "current-uri":
         return str(r.uri)
     first = r.the_request or ""
     return first.partition(" ")[2].lstrip(" ").partition(" ")[0]

@@ -63,7 +63,7 @@ class Script:
         """Start the program; what the system says of one that can't be started reads like a complaint of its own, as in httpd."""
         r = self.r
         path = to_bytes(r.filename)
-        limits = r.conf(CoreDirConfig).limits
+        limits = r.dir_config(CoreDirConfig).limits
         try:
             self.program = Program([path, *arguments(r.args)], environment(r), os.path.dirname(path) or b"/", limits, self._complaint)
         except OSError as problem:
@@ -248,7 +248,7 @@ def arguments(query: str | None) -> list[bytes]:
 
 def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
     """Why the script is not run: number of the reason, status, words (mod_cgi.c's order)."""
-    conf = r.conf(CoreDirConfig)
+    conf = r.dir_config(CoreDirConfig)
     if not conf.options.value & OPT_EXECCGI and r.notes.get("alias-forced-type", "").lower() != "cgi-script":
         return 0, 403, "Options ExecCGI is off in this directory"
     if included and (r.filename or "").rpartition("/")[2].startswith("nph-"):

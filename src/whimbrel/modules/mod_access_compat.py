@@ -37,7 +37,7 @@ def opens(cmd: Command, _record: AllowDenyDirConfig) -> None:
 
 def satisfies(r: Request) -> str:
     """What Satisfy says for the request's method: "any", "all" or "" (nothing)."""
-    return r.conf(AllowDenyDirConfig).satisfy.get(r.method_number, "")
+    return r.dir_config(AllowDenyDirConfig).satisfy.get(r.method_number, "")
 
 
 def make_access(scope: Scope) -> CompiledHook:

@@ -59,7 +59,7 @@ def environment_name(prefix: str, column: str) -> str:
 
 def libraries(configuration: CompletedConfig) -> set[str]:
     """What the drivers of all servers import."""
-    return {name for server in configuration.servers() for name in LIBRARIES.get(server.conf(DbdServerConfig).driver, ())}
+    return {name for server in configuration.servers() for name in LIBRARIES.get(server.config(DbdServerConfig).driver, ())}
 
 
 # directives ---------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def propose(r: Request, offers: list[str]) -> str | None:
     tokens = [strip(word).lower() for word in (r.headers_in.get("Connection") or "").split(",")]
     length = r.headers_in.get("Content-Length")
     body = length != "0" if length is not None else "Transfer-Encoding" in r.headers_in
-    if wanted not in offers or _MISSING in r.engine.configuration.declared_names or r.proto != (1, 1) or r.conf(Http2DirConfig).upgrade is False:
+    if wanted not in offers or _MISSING in r.engine.configuration.declared_names or r.proto != (1, 1) or r.dir_config(Http2DirConfig).upgrade is False:
         return None
     if "HTTP2-Settings" not in r.headers_in or "http2-settings" not in tokens or body:
         return None

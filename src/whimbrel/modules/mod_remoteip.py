@@ -1,6 +1,6 @@
 """mod_remoteip: the client's address as trusted proxies tell it.
 
-Manual: mod/mod_remoteip.html.  The address that was found stands in `Connection.user_ip` until the request is logged.
+Manual: mod/mod_remoteip.html.  The address that was found stands in `Connection.useragent_ip` until the request is logged.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def _now(r: Request) -> int:
 
 async def load(r: Request) -> Session | None:
     """The request's session, an empty one where the client has none or it has expired; None where there is to be none, or (logged) no store."""
-    conf = r.conf(SessionDirConfig)
+    conf = r.dir_config(SessionDirConfig)
     if not _wanted(r, conf):
         return None
     now = _now(r)
@@ -232,7 +232,7 @@ def _read(r: Request, session: Session) -> bool:
 
 async def save(r: Request, session: Session) -> None:
     """Save the session if it has changed, or if its end moves on by enough; what goes wrong is logged."""
-    conf, now = r.conf(SessionDirConfig), _now(r)
+    conf, now = r.dir_config(SessionDirConfig), _now(r)
     if session.written:
         return
     before = session.expiry
@@ -295,7 +295,7 @@ async def before_answer(r: Request) -> None:
     session = await load(r)
     if session is None or session.written:
         return
-    name = r.conf(SessionDirConfig).header
+    name = r.dir_config(SessionDirConfig).header
     given = None
     if name:
         given = r.err_headers_out.get(name)

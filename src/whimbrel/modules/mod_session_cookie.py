@@ -37,7 +37,7 @@ class SessionCookieDirConfig:
 
 async def load(r: Request) -> Session | None:
     """The session of the cookie, an empty one without the cookie; None where no cookie is named."""
-    conf = r.conf(SessionCookieDirConfig)
+    conf = r.dir_config(SessionCookieDirConfig)
     cookie = conf.name2 or conf.name
     if cookie is None:
         return None
@@ -51,7 +51,7 @@ async def load(r: Request) -> Session | None:
 
 async def save(r: Request, session: Session, text: str) -> bool:
     """Send the cookies, or take them back where the session is empty."""
-    conf = r.conf(SessionCookieDirConfig)
+    conf = r.dir_config(SessionCookieDirConfig)
     cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
     for cookie in cookies:
         if text:

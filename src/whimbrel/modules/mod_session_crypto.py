@@ -59,7 +59,7 @@ def library() -> Any:
 
 def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
     """The settings, None where nothing is to be sealed; raises SessionError, logged, where it can't be."""
-    conf = r.conf(SessionCryptoDirConfig)
+    conf = r.dir_config(SessionCryptoDirConfig)
     if not conf.passphrases:
         return None
     if conf.cipher not in _CIPHERS:

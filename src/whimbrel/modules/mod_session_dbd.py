@@ -61,7 +61,7 @@ async def _run(r: Request, label: str, *values: str) -> Result:
 
 async def load(r: Request) -> Session | None:
     """The session under the cookie's key or the user's name, an empty one where there is none; None where neither is configured."""
-    conf = r.conf(SessionDbdDirConfig)
+    conf = r.dir_config(SessionDbdDirConfig)
     cookie = conf.name2 or conf.name
     if cookie is None and not (conf.per_user and r.user is not None):
         return None
@@ -90,7 +90,7 @@ def _uuid(text: str | None) -> str:
 
 async def save(r: Request, session: Session, text: str) -> bool:
     """Store the session; a changed one moves to a new key, so that nobody goes on with a key from before a login."""
-    conf = r.conf(SessionDbdDirConfig)
+    conf = r.dir_config(SessionDbdDirConfig)
     cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
     if not cookies:
         return conf.per_user and await _save_user(r, conf, session, text)

@@ -108,8 +108,8 @@ def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any
 
 
 def merge(base: R, over: R) -> R:
-    """A new record: *over* laid on *base*, field by field; a record's own ``laid_over(base)`` method replaces the rule."""
-    merge_onto = getattr(over, "laid_over", None)
+    """A new record: *over* laid on *base*, field by field; a record's own ``merge_onto(base)`` method replaces the rule."""
+    merge_onto = getattr(over, "merge_onto", None)
     if merge_onto is not None:
         merged: R = merge_onto(base)
         return merged

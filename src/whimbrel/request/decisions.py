@@ -116,7 +116,7 @@ def trace_of(r: Any) -> TraceBuilder:
 
 def tracer_of(scope: Scope) -> Tracer | None:
     """The scope's watch; None where nothing is to be told."""
-    return getattr(scope, "watch", None)
+    return getattr(scope, "tracer", None)
 
 
 def phase_verdict(answer: HookStatus) -> tuple[str, str]:

@@ -77,7 +77,7 @@ def is_url(text: str) -> bool:
 
 def error_document(r: Request, status: int) -> str | None:
     """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned page."""
-    found = r.conf(CoreDirConfig).error_documents.get(status)
+    found = r.dir_config(CoreDirConfig).error_documents.get(status)
     if found is None:
         return None
     text: str | None = found.text(r) if hasattr(found, "text") else found
@@ -89,7 +89,7 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
 
     The error of a body that cannot be read, or is too large: its status is answered instead of *status*.
     """
-    body, limit = r.body_in, r.conf(CoreDirConfig).limit_body
+    body, limit = r.body_in, r.dir_config(CoreDirConfig).limit_body
     if r.close or status in CLOSING_STATUSES or r.proto >= _HTTP_2:
         return None
     if limit < 0:

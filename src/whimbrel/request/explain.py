@@ -81,7 +81,7 @@ def _old_lines(r: Request) -> list[Decision]:
     return [
         Decision(" ".join(("Require", line.name, *line.words)), "applies" if line.methods >> r.method_number & 1 else "about other methods",
                  getattr(line, "place", None))
-        for line in r.conf(CoreDirConfig).requires
+        for line in r.dir_config(CoreDirConfig).requires
     ]
 
 

@@ -31,7 +31,7 @@ def server_tokens(r: Request) -> str:
 
 def server_name(r: Request) -> str:
     """The host name for URLs that point back here (ap_get_server_name)."""
-    core = r.conf(CoreDirConfig)
+    core = r.dir_config(CoreDirConfig)
     if core.use_canonical_name == 0 and r.hostname:
         return r.hostname
     if core.use_canonical_name == 2:
@@ -58,7 +58,7 @@ def scheme(r: Request) -> str:
 
 def server_port(r: Request) -> int:
     """The port for URLs that point back here (ap_get_server_port)."""
-    core = r.conf(CoreDirConfig)
+    core = r.dir_config(CoreDirConfig)
     default = DEFAULT_PORTS.get(scheme(r), 80)
     physical = r.connection.local_port if core.use_canonical_port else 0
     if core.use_canonical_name != 1:
@@ -85,7 +85,7 @@ def construct_url(r: Request, uri: str) -> str:
 
 def signature(r: Request) -> str:
     """The last lines of a generated page (ap_psignature); "" under ServerSignature Off."""
-    mode = r.conf(CoreDirConfig).server_signature
+    mode = r.dir_config(CoreDirConfig).server_signature
     if not mode:
         return ""
     from whimbrel.http.error_page import signature as signature_html  # a check of a configuration needs no pages

@@ -76,7 +76,7 @@ class CachedResponse:
         r = answer.request
         self.request = r
         self.head: Head | RawHead = head
-        self.changed = r.headers_in if getattr(r.headers_in, "whole", True) else None
+        self.changed = r.headers_in if getattr(r.headers_in, "all_fields_used", True) else None
         self.head_prefix, self.head_suffix, self.body = answer.head_prefix, answer.head_suffix, body
         self.remade = r.body_factory
         self.file = b"" if file is None else to_bytes(file.path)

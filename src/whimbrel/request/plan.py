@@ -194,7 +194,7 @@ class Plan:
     they are first asked for, and are plain attributes from then on.
 
     *levels* are those of LogLevel: a section's own words over the server's.  *satisfies* is the provider of that name, None where there is none;
-    *admits* says that everybody may enter.  *server_rec* is the server.
+    *is_always_granted* says that everybody may enter.  *server_rec* is the server.
     """
 
     __slots__ = (
@@ -302,5 +302,5 @@ _LAZY: Final[dict[str, Callable[[Plan], Any]]] = {
     "locations": lambda plan: plan.world.locations(plan.server_rec),
     "server_core": lambda plan: plan.server_config(CoreServerConfig),
     "satisfies": lambda plan: plan.provider("access", "satisfies"),
-    "admits": _is_always_granted,
+    "is_always_granted": _is_always_granted,
 }

@@ -100,7 +100,7 @@ async def process(r: Request) -> HookStatus:
         if answer not in (OK, DECLINED):
             return answer
         plan = r.plan
-    if not plan.admits or r.main is not None or r.prev is not None:
+    if not plan.is_always_granted or r.main is not None or r.prev is not None:
         answer = await (check_access(r) if plan.access is None else plan.access(r))
         if answer != OK:
             if answer == 401:
@@ -122,7 +122,7 @@ async def process(r: Request) -> HookStatus:
 def _decode(r: Request) -> HookStatus:
     """Normalise and unescape the path of the URL, which is no plain one; 400 and 404 as httpd gives them."""
     server, old = r.server_conf(CoreServerConfig), not r.plan.dialect.merge_slashes
-    core = r.conf(CoreDirConfig)
+    core = r.dir_config(CoreDirConfig)
     slashes = Slashes.OFF if not core.encoded_slashes else Slashes.ON if core.decode_slashes else Slashes.NO_DECODE
     path, status = decode_path(r.uri, slashes, merge=server.merge_slashes, version22=old)
     if status == 400 and not old:

@@ -152,7 +152,7 @@ class Request:
     def the_request(self, line: str | None) -> None:
         self.untracked_line = line
 
-    def conf(self, kind: type[C]) -> C:
+    def dir_config(self, kind: type[C]) -> C:
         """The merged per-directory record of *kind*, defaults filled in."""
         return self.plan.dir_config(kind)
 

@@ -92,7 +92,7 @@ def watching(monkeypatch: pytest.MonkeyPatch, report: Report) -> Iterator[Report
         return answer
 
     with monkeypatch.context() as patch:
-        patch.setattr(plans.PlanCache, "joined", joining)
+        patch.setattr(plans.PlanCache, "merge_layers", joining)
         patch.setattr(process, "check_access", checking)
         yield report
 

@@ -23,7 +23,7 @@ class Whole:
     one: int = setting(1)
     two: int = setting(2)
 
-    def laid_over(self, base: Whole) -> Whole:
+    def merge_onto(self, base: Whole) -> Whole:
         return self
 
 

@@ -19,7 +19,7 @@ def test_answers_that_may_never_come_again_are_kept_from_the_second_time_on(
     site = Site(tmp_path, "<Directory @DOCROOT@>\nRequire all granted\n</Directory>\n")
     os.utime(tmp_path / "htdocs/f.html", (1000, 1000))
     offers: list[Any] = []
-    monkeypatch.setattr(ResponseCache, "offer", lambda _kept, *given: offers.append(given))
+    monkeypatch.setattr(ResponseCache, "store", lambda _kept, *given: offers.append(given))
     seen = []
     for _ in range(2):
         site.ask(path)

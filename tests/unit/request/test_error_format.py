@@ -18,7 +18,7 @@ LOST = LogLine("error", "Could not open", "AH01620", "authn_file", "(2)No such f
 
 def message(line: LogLine, *, request: bool = True, **fields: str) -> LogRecord:
     connection: Any = SimpleNamespace(
-        client_ip="127.0.0.1", client_port=4, user_ip="", user_port=0, local_ip="127.0.0.1", local_port=80, served=0, log_id="CCCCCCCCCCC")
+        client_ip="127.0.0.1", client_port=4, useragent_ip="", user_port=0, local_ip="127.0.0.1", local_port=80, served=0, log_id="CCCCCCCCCCC")
     server = SimpleNamespace(name="localhost")
     r: Any = SimpleNamespace(
         env={"FOO": "foo"}, headers_in={name.replace("_", "-"): value for name, value in fields.items()}, notes={"nn": "a note"},

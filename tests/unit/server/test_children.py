@@ -221,7 +221,7 @@ def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
 
 
 def test_an_end_that_waits_in_vain_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "PATIENCE", 0.1)
+    monkeypatch.setattr(processes, "KILL_AFTER", 0.1)
     children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"

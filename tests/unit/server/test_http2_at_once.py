@@ -39,10 +39,10 @@ class Gathering(Wire):
 class NeverRepeats(CachedResponder):
     """Leaves every request to the engine."""
 
-    def at_once(self, data: bytes, at: int, most: int) -> int:
+    def fast_path(self, data: bytes, at: int, most: int) -> int:
         return at
 
-    def quick(self, number: int, raw: bytes) -> bool:
+    def try_cache(self, number: int, raw: bytes) -> bool:
         return False
 
 
@@ -140,7 +140,7 @@ def test_requests_that_arrive_together_get_the_same_answers(roots: tuple[Path, P
         again[0] += 1
         once_more(self, number, same)
 
-    monkeypatch.setattr(CachedResponder, "_once_more", counted)
+    monkeypatch.setattr(CachedResponder, "_replay", counted)
     sites = [Site(root) for root in roots]
     for site in sites:
         site.loop = site.service.loop = Driving()  # type: ignore[assignment]

@@ -19,7 +19,7 @@ class Session:
     def __init__(self) -> None:
         self.taken = 0
 
-    def took(self, number: int, size: int) -> None:
+    def release_window(self, number: int, size: int) -> None:
         self.taken += size
 
     def flush(self) -> None:

@@ -149,6 +149,6 @@ def test_names_are_looked_up_without_a_codec() -> None:
     assert "encodings.idna" not in output_of(
         "import sys\n"
         "from whimbrel.expr.operators import _numeric, _resolved\n"
-        "from whimbrel.server.runtime import _addresses_of, _name_of\n"
-        "_addresses_of('localhost'), _name_of('127.0.0.1'), _numeric('127.1'), _resolved('localhost')\n"
+        "from whimbrel.server.runtime import _resolve, _reverse_lookup\n"
+        "_resolve('localhost'), _reverse_lookup('127.0.0.1'), _numeric('127.1'), _resolved('localhost')\n"
         "print(*sys.modules)")

@@ -73,7 +73,7 @@ class Said(Response):
     def head(self, date: bytes) -> bytes:
         return b"[head]"
 
-    def sent(self, count: int, more: int = 0) -> None:
+    def on_sent(self, count: int, more: int = 0) -> None:
         self.counted.append(count)
 
 
@@ -84,14 +84,14 @@ class Told:
         self.handler = handler
         self.main = Server()
         self.main.record(CoreServerConfig).keep_alive_timeout = 1.0
-        self.kept, self.looks = ResponseCache(), TickStatCache()
+        self.response_cache, self.stat_cache = ResponseCache(), TickStatCache()
         self.configuration = types.SimpleNamespace(
             servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods(), provider=self.provider)
 
     def provider(self, group: str, name: str) -> None:
         """No module is loaded: nobody provides anything."""
 
-    def quick(self, connection: Any, head: bytes) -> None:
+    def try_cache(self, connection: Any, head: bytes) -> None:
         return None
 
     def respond(self, connection: Any, head: Head, body: RequestBody) -> Any:

@@ -36,7 +36,7 @@ def connected(desk: Desk) -> tuple[Any, Wire]:
 def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
     protocol, wire = connected(desk)
     desk.service.begin_tick()
-    assert protocol._quick(HEAD[:cut]) == 0 and protocol._quick(HEAD + HEAD[:cut]) == len(HEAD)
+    assert protocol._try_cache(HEAD[:cut]) == 0 and protocol._try_cache(HEAD + HEAD[:cut]) == len(HEAD)
     assert wire.out.count(b"HTTP/1.1 200") == 1
 
 
@@ -56,7 +56,7 @@ def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
 def test_nothing_is_found_for_another_form(desk: Desk, data: bytes) -> None:
     protocol, wire = connected(desk)
     desk.service.begin_tick()
-    assert protocol._quick(data) == 0 and not wire.out
+    assert protocol._try_cache(data) == 0 and not wire.out
 
 
 def test_a_turn_answers_so_many_and_the_next_goes_on(desk: Desk) -> None:

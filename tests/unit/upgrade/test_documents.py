@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, read_document, sources, texts, told, upgraded, wishes
+from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, read_document, sources, texts, told, upgraded, options
 
 import whimbrel.upgrade
 from whimbrel.upgrade.model import Rule
@@ -47,6 +47,6 @@ def test_an_example_holds(rule: Rule, example: Example, tmp_path: Path) -> None:
     assert texts(result, tmp_path) == example.after
     if example.findings is not None or example.silent:
         assert told(result, tmp_path) == (example.findings or [])
-    asked, defines = wishes(example)
+    asked, defines = options(example)
     laid_out({**example.before, **texts(result, tmp_path)}, tmp_path)
     assert not upgrade(read_config_tree(sources(example.before, tmp_path, defines), asked), [rule]).files, "a second time changes something"

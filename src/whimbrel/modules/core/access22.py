@@ -73,12 +73,12 @@ def escape_quotes(text: str) -> str:
 
 def satisfies(r: Request) -> str:
     """What Satisfy says for the request's method: "any", "all" or "" (nothing)."""
-    return r.conf(CoreDirConfig).satisfy.get(r.method_number, "")
+    return r.dir_config(CoreDirConfig).satisfy.get(r.method_number, "")
 
 
 def auth_required(r: Request) -> bool:
     """Whether any Require line is about the request's method."""
-    return any(line.methods >> r.method_number & 1 for line in r.conf(CoreDirConfig).requires)
+    return any(line.methods >> r.method_number & 1 for line in r.dir_config(CoreDirConfig).requires)
 
 
 def requirements(scope: Scope) -> list[Requirement]:
@@ -105,6 +105,6 @@ DIRECTIVES: Final[tuple[AnyDirective, ...]] = (
 PROVIDERS: Final = (
     Provider("access", "satisfies", satisfies, Versions.V22),
     Provider("access", "auth_required", auth_required, Versions.V22),
-    Provider("access", "auth_type", lambda r: r.conf(CoreDirConfig).auth_type, Versions.V22),
-    Provider("access", "auth_name", lambda r: r.conf(CoreDirConfig).auth_name, Versions.V22),
+    Provider("access", "auth_type", lambda r: r.dir_config(CoreDirConfig).auth_type, Versions.V22),
+    Provider("access", "auth_name", lambda r: r.dir_config(CoreDirConfig).auth_name, Versions.V22),
 )

@@ -20,7 +20,7 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
 
     A file that was changed within the last second may change again unseen: its tag is weak, and the answer can't be kept.
     """
-    bits = r.conf(CoreDirConfig).etag.value or default_bits(r.plan.dialect)
+    bits = r.dir_config(CoreDirConfig).etag.value or default_bits(r.plan.dialect)
     if bits == ETAG_NONE or "no-etag" in r.notes:
         return None
     if bits & ETAG_DIGEST and read is not None:

@@ -314,7 +314,7 @@ def _why_not(path: str) -> str:
 def _describe(r: Request, part: FileSegment) -> int:
     """Set the fields that tell of the file; the status that the request's conditions give."""
     assert r.finfo is not None
-    conf = r.conf(CoreDirConfig)
+    conf = r.dir_config(CoreDirConfig)
     mtime = r.finfo.st_mtime_ns // 1000
     if r.mtime is None or r.mtime < mtime:
         r.mtime = mtime
@@ -334,7 +334,7 @@ def _set_fields(r: Request, length: int, read: Callable[[], bytes] | None) -> st
     tag = make_etag(r, read)
     if tag is not None:
         out.set("ETag", tag)
-    out.set("Accept-Ranges", "none" if r.conf(CoreDirConfig).max_ranges == 0 else "bytes")
+    out.set("Accept-Ranges", "none" if r.dir_config(CoreDirConfig).max_ranges == 0 else "bytes")
     out.set("Content-Length", str(length))
     return tag
 

@@ -158,7 +158,7 @@ def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: Any) -> 
 def check_trees(finished: CompletedConfig) -> None:
     """Refuse containers that could never grant anything: those with negative rules alone.  Negations go inwards where they can."""
     main = next(iter(finished.servers()))
-    for record in main.conf(AuthzCoreServerConfig).records:
+    for record in main.config(AuthzCoreServerConfig).records:
         bad = _only_negative(record.section) if isinstance(record.section, Rule) else None
         if bad is not None:
             raise StartError(f"AH01624: {bad} directive contains only negative authorization directives", "AH00014: Configuration check failed")
@@ -166,7 +166,7 @@ def check_trees(finished: CompletedConfig) -> None:
 
 def join_trees(finished: CompletedConfig) -> None:
     """Prepare the trees for being asked, in the process whose memory all that ask will share."""
-    for record in next(iter(finished.servers())).conf(AuthzCoreServerConfig).records:
+    for record in next(iter(finished.servers())).config(AuthzCoreServerConfig).records:
         if isinstance(record.section, Rule):
             join_ahead(record.section)
 

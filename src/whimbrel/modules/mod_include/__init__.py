@@ -30,7 +30,7 @@ class Includes:
 
     def setup(self, r: Any) -> None:
         """Before the handler runs: such a document is no file that a client may keep, unless XBitHack Full says so."""
-        conf = r.conf(IncludeDirConfig)
+        conf = r.dir_config(IncludeDirConfig)
         if not (conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP):
             r.no_local_copy = True
         if not conf.etag:
@@ -38,7 +38,7 @@ class Includes:
 
     async def __call__(self, r: Any) -> None:
         """Replace the body of *r* by the document made of it."""
-        if not r.conf(CoreDirConfig).options.value & OPT_INCLUDES:
+        if not r.dir_config(CoreDirConfig).options.value & OPT_INCLUDES:
             text = f"mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: {r.uri}"
             r.log("warn", text, code="AH01374", module="include")
             return
@@ -46,7 +46,7 @@ class Includes:
         from whimbrel.modules.mod_include.reading import Document, PageStream
         from whimbrel.request.body import Joined
 
-        conf = r.conf(IncludeDirConfig)
+        conf = r.dir_config(IncludeDirConfig)
         self._head(r, conf)
         source: Any = Joined(r.body if r.stream is None else [r.stream])
         r.body, r.stream = [], None

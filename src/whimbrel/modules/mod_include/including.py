@@ -207,7 +207,7 @@ async def _command(page: Page, command: str, module: str) -> None:
     await _shell_variables(page)
     directory = os.path.dirname(to_bytes(r.filename)) or b"/"
     timeout = r.server_conf(CoreServerConfig).timeout
-    argv, limits = [b"/bin/sh", b"-c", to_bytes(command)], r.conf(CoreDirConfig).limits
+    argv, limits = [b"/bin/sh", b"-c", to_bytes(command)], r.dir_config(CoreDirConfig).limits
     try:
         program = Program(argv, environment(r), directory, limits, lambda line: complain(r, to_text(line)))
     except OSError:

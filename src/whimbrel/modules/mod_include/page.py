@@ -49,7 +49,7 @@ class Page:
         self.legacy = r.plan.dialect.ssi_old_parser or conf.legacy
         self.error, self.undefined, self.time_format = conf.error, conf.undefined, conf.time_format
         self.in_bytes = False
-        self.no_exec = not r.conf(CoreDirConfig).options.value & OPT_INC_WITH_EXEC
+        self.no_exec = not r.dir_config(CoreDirConfig).options.value & OPT_INC_WITH_EXEC
         self.printing = self.decided = True
         self.broken = False
         self.depth = 0

@@ -218,7 +218,7 @@ MODULE = Module(
     providers=(
         Provider("log", "writers", server_writers),
         Provider("log", "access_sinks", access_sinks),
-        Provider("log", "buffered", lambda server: server.conf(LogServerConfig).buffered),
+        Provider("log", "buffered", lambda server: server.config(LogServerConfig).buffered),
     ),
     check_config=(check_directories,),
 )

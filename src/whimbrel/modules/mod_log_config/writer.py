@@ -197,7 +197,7 @@ class PerSecond:
 def _client(view: Any) -> str:
     """%h and %a of a connection about which no module found out more."""
     connection = view.connection
-    if connection.user_ip or connection.notes:
+    if connection.useragent_ip or connection.notes:
         return remote_host(view, "") or "-"
     address: str = connection.client_ip
     return address

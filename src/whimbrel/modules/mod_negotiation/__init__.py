@@ -66,7 +66,7 @@ def set_force(_cmd: Command, conf: NegotiationDirConfig, words: list[str]) -> No
 
 # Finding variants -----------------------------------------------------------------------------------------------------------------------------------
 def _start(r: Any) -> Negotiation:
-    conf = r.conf(NegotiationDirConfig)
+    conf = r.dir_config(NegotiationDirConfig)
     directory = (r.filename or "/").rpartition("/")[0] + "/"
 
     def size_of(variant: Variant) -> int:

@@ -47,6 +47,6 @@ def steps_of(r: Any) -> list[Step] | None:
 def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[SourceLocation | None]:
     """The places of all rules in lists that a request has come to; *kind* is the per-server record that keeps them compiled."""
     for server in servers:
-        for rules, _directory, _level in server.conf(kind).compiled:
+        for rules, _directory, _level in server.config(kind).compiled:
             for rule in rules:
                 yield rule.place

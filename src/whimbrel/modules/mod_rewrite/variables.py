@@ -98,7 +98,7 @@ def _ahead_path(c: Context, by_file: bool) -> tuple[str, bool]:
         return path, False
     if by_file:
         return c.directory + path, True
-    return (c.r.conf(RewriteDirConfig).base or c.directory) + path, False
+    return (c.r.dir_config(RewriteDirConfig).base or c.directory) + path, False
 
 
 def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
