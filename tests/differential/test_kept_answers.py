@@ -176,13 +176,13 @@ def _address(view: RequestView) -> str:
 
 
 FORGETFUL = {
-    "query": (Request, "args", property(lambda r: r.unasked_args, lambda r, query: setattr(r, "untracked_args", query))),
+    "query": (Request, "args", property(lambda r: r.untracked_args, lambda r, query: setattr(r, "untracked_args", query))),
     "client": (RequestView, "client", _address),
-    "lists": (Request, "among", lambda r, addresses: (r.connection.useragent_ip or r.connection.client_ip) in addresses),
-    "values": (TrackedHeaders, "tested", Headers.get_classified),
+    "lists": (Request, "client_in", lambda r, addresses: (r.connection.useragent_ip or r.connection.client_ip) in addresses),
+    "values": (TrackedHeaders, "get_classified", Headers.get_classified),
     "fields": (TrackedHeaders, "get", Headers.get),
-    "files": (kept_answers, "still_holds", lambda _notes, _turn: True),
-    "count": (kept_answers, "slot_of", lambda _r, _after: None),
+    "files": (kept_answers, "unchanged", lambda _notes, _turn: True),
+    "count": (kept_answers, "keepalive_slot", lambda _r, _after: None),
 }
 
 

@@ -62,7 +62,7 @@ class CommandContext(Command):
     def dir_config(self, kind: type[R]) -> R:
         return self.layer.record(kind)
 
-    def server(self, kind: type[R]) -> R:
+    def server_config(self, kind: type[R]) -> R:
         return self.current_server.record(kind)
 
     def main_server(self, kind: type[R]) -> R:

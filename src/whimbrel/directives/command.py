@@ -37,7 +37,7 @@ class Command(Protocol):
     def dir_config(self, kind: type[R]) -> R:
         """The record of *kind* in the section that is being read; made when it isn't there yet."""
 
-    def server(self, kind: type[R]) -> R:
+    def server_config(self, kind: type[R]) -> R:
         """The record of *kind* of the server (main or virtual) that is being read."""
 
     def main_server(self, kind: type[R]) -> R:

@@ -42,7 +42,7 @@ def _system(name: str) -> str | None:
 
 
 def _response(e: Evaluation, name: str) -> str | None:
-    if e.request.files.moving:
+    if e.request.deps.clock_fields:
         e.view.set_uncacheable()  # the field may be one that goes with the clock
     value: str | None = e.request.headers_out.get(name)
     if value is None:
@@ -112,7 +112,7 @@ def _ldap(value: str) -> str:
 # Files ----------------------------------------------------------------------------------------------------------------------------------------------
 def _file(e: Evaluation, path: str) -> str:
     """The content up to a NUL; an evaluation fails when it can't be read."""
-    e.request.files.stat(path)
+    e.request.deps.stat(path)
     try:
         with open(to_bytes(path), "rb") as source:
             return to_text(source.read()).partition("\0")[0]
@@ -123,7 +123,7 @@ def _file(e: Evaluation, path: str) -> str:
 
 
 def _file_size(e: Evaluation, path: str) -> str:
-    info = e.request.files.stat(path)
+    info = e.request.deps.stat(path)
     return str(info.st_size) if info is not None and S_ISREG(info.st_mode) else "0"
 
 

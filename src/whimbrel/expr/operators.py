@@ -27,31 +27,31 @@ def is_true(text: str) -> bool:
 
 # Files ----------------------------------------------------------------------------------------------------------------------------------------------
 def _exists(e: Evaluation, path: str) -> bool:
-    return e.request.files.stat(path) is not None
+    return e.request.deps.stat(path) is not None
 
 
 def _is_directory(e: Evaluation, path: str) -> bool:
-    info = e.request.files.stat(path)
+    info = e.request.deps.stat(path)
     return info is not None and S_ISDIR(info.st_mode)
 
 
 def _is_file(e: Evaluation, path: str) -> bool:
-    info = e.request.files.stat(path)
+    info = e.request.deps.stat(path)
     return info is not None and S_ISREG(info.st_mode)
 
 
 def _has_bytes(e: Evaluation, path: str) -> bool:
-    info = e.request.files.stat(path)
+    info = e.request.deps.stat(path)
     return info is not None and S_ISREG(info.st_mode) and info.st_size > 0
 
 
 def _is_link(e: Evaluation, path: str) -> bool:
-    info = e.request.files.lstat(path)
+    info = e.request.deps.lstat(path)
     return info is not None and S_ISLNK(info.st_mode)
 
 
 def _executable(e: Evaluation, path: str) -> bool:
-    return e.request.files.stat(path) is not None and os.access(to_bytes(path), os.X_OK)
+    return e.request.deps.stat(path) is not None and os.access(to_bytes(path), os.X_OK)
 
 
 def _url_allowed(e: Evaluation, target: str) -> bool:

@@ -34,7 +34,7 @@ def _last_modified(e: Evaluation) -> str:
 
 def _owner(e: Evaluation) -> str | None:
     """The owner's name; where there is no file httpd has the number 0 for it."""
-    info = e.request.info
+    info = e.request.finfo
     e.view.set_uncacheable()  # the database of accounts can change unseen
     try:
         return pwd.getpwuid(info.st_uid if info is not None else 0).pw_name
@@ -43,7 +43,7 @@ def _owner(e: Evaluation) -> str | None:
 
 
 def _group(e: Evaluation) -> str | None:
-    info = e.request.info
+    info = e.request.finfo
     e.view.set_uncacheable()  # as above
     try:
         return grp.getgrgid(info.st_gid if info is not None else 0).gr_name

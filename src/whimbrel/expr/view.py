@@ -26,7 +26,7 @@ class RequestRecord(Protocol):
     user: str | None
     auth_type: str | None
     mtime: int | None
-    info: os.stat_result | None
+    finfo: os.stat_result | None
     head: Any
     headers_in: Any
     headers_out: Any
@@ -36,7 +36,7 @@ class RequestRecord(Protocol):
     main: Any
     connection: Any
     server: Any
-    files: Any
+    deps: Any
 
 
 class View(Protocol):

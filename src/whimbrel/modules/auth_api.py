@@ -116,8 +116,8 @@ def cache_sink(scope: Scope, name: str) -> Callable[[Request, str, str, str], No
 
 def with_layer(scope: Scope, layer: Layer) -> Scope:
     """*scope* with *layer* laid over it: what an aliased provider sees."""
-    plus: Callable[[Layer], Scope] = scope.plus  # type: ignore[attr-defined]
-    return plus(layer)
+    merge: Callable[[Layer], Scope] = scope.with_layer  # type: ignore[attr-defined]
+    return merge(layer)
 
 
 def state_of(cmd: Command) -> CommandContext:

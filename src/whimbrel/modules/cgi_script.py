@@ -367,10 +367,10 @@ async def _respond(script: Script) -> HookStatus:
 
 def body_limit_of(scope: Any) -> int:
     """LimitRequestBody in bytes, the dialect's default where it is not given; 0 for none."""
-    limit: int = scope.folder(CoreDirConfig).limit_body
+    limit: int = scope.dir_config(CoreDirConfig).limit_body
     return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
 
 def timeout_of(scope: Any, own: float) -> float:
     """The module's own limit in seconds, TimeOut where there is none."""
-    return own or scope.server(CoreServerConfig).timeout
+    return own or scope.server_config(CoreServerConfig).timeout

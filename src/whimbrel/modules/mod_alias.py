@@ -90,7 +90,7 @@ def _alias_setter(handler: str | None) -> Any:
             return
         if not cmd.dialect.contexts_22:
             check_context(cmd, Forbidden.DIR_CONTEXT)
-        server = cmd.server(AliasServerConfig)
+        server = cmd.server_config(AliasServerConfig)
         fake, real = args[0], _absolute(cmd, args[1])
         _warn_of_overlap(cmd, server, fake)
         server.aliases = _added(server.aliases, Mapping(fake, real, handler=handler, name=cmd.name))
@@ -163,7 +163,7 @@ def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_rege
     elif url is not None:
         raise ConfigError("Redirect URL not valid for this status")
     target = Substitution(url or "", ampersand=cmd.dialect.ampersand_is_match) if by_regex else None
-    record: Any = cmd.dir_config(AliasDirConfig) if cmd.path else cmd.server(AliasServerConfig)
+    record: Any = cmd.dir_config(AliasDirConfig) if cmd.path else cmd.server_config(AliasServerConfig)
     record.redirects = _added(record.redirects, Mapping(fake, url, regex, target, status=status, name=cmd.name))
 
 

@@ -89,7 +89,7 @@ MODULE = Module(
     dir_config=CernMetaDirConfig,
     directives=(
         Directive(name="MetaFiles", args=Args.FLAG, where=Context.OR_INDEXES, apply=set_flag("active"), help="Limited to 'on' or 'off'"),
-        Directive(name="MetaDir", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("folder"),
+        Directive(name="MetaDir", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("directory"),
                   help="the name of the directory containing meta files"),
         Directive(name="MetaSuffix", args=Args.TAKE1, where=Context.OR_INDEXES, apply=set_text("suffix"), help="the filename suffix for meta files"),
     ),

@@ -93,7 +93,7 @@ def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
         raise ConfigError(f"Missing expression for {cmd.name}")
     test = read_condition(cmd, expression, f'Could not parse expression "{expression}"')
     one = Condition("", None, "", False, test=test)
-    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server(SetEnvIfServerConfig)
+    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
     record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), one]
     _add_variables(cmd, one, rest)
 
@@ -102,7 +102,7 @@ def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
     pattern, rest = getword(text)
     if not pattern:
         raise ConfigError(f"Missing regular expression for {cmd.name}")
-    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server(SetEnvIfServerConfig)
+    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
     known = record.conditions if isinstance(record.conditions, list) else []
     one = _condition(cmd, name, pattern, ignore_case)
     same = known[-1] if known else None

@@ -19,7 +19,7 @@ class ReportEntry:
 
     *path* is as the user knows it (relative to the folder that was asked for where it lies in there), *line* counts from 1 and is 0 for a whole
     file; *via* is the Include line that led there, or "".  *text* is the source line without white space around it.  All have one character per byte.
-    *mended*: `whimbrel upgrade` has an edit for it; *new* are the lines that it writes.
+    *is_fixable*: `whimbrel upgrade` has an edit for it; *new* are the lines that it writes.
     """
 
     rule: str
@@ -51,7 +51,7 @@ class ReportEntry:
         check.
         """
         if self.is_fixable:
-            return "changed by upgrade, needs review" if self.needs_review else "mended by upgrade"
+            return "changed by upgrade, needs review" if self.needs_review else "fixed by upgrade"
         return "needs review" if self.needs_review else ""
 
     @property

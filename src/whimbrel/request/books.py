@@ -129,9 +129,9 @@ class ResponseCache:
         r = answer.request
         if not _is_cacheable(r, answer) or (head.url is not None and head.url.password is not None):
             return
-        if r.deps.clock_fields and any(w.tells_fields for w in writers):
+        if r.deps.clock_fields and any(w.logs_response_fields for w in writers):
             return
-        writers, files = tuple(w for w in writers if w.applies(r)), r.deps
+        writers, files = tuple(w for w in writers if w.matches(r)), r.deps
         if not r.may_cache:
             return  # whether a log tells of it goes by what no other request has
         files.on_query = (files.on_query or r.prev is not None or r.body_factory is not None or not is_cacheable_head(head)

@@ -110,7 +110,7 @@ class Tracer:
 
 def trace_of(r: Any) -> TraceBuilder:
     """The trail of a request whose engine explains."""
-    found: TraceBuilder = r.engine.trail(r)
+    found: TraceBuilder = r.engine.trace(r)
     return found
 
 

@@ -50,7 +50,7 @@ class TracedPlan(Plan):
         if phase not in TRACED_PHASES:
             return super().make_hooks(phase)
         out = []
-        for hook in self.plans.hooks[phase.index]:
+        for hook in self.world.hooks[phase.index]:
             hook_compiled = hook.make(self)
             if hook_compiled is not None:
                 name = f"{_module_of(hook.make)} ({phase.name})"

@@ -148,10 +148,10 @@ class CachedResponse:
 
     def _prepare(self, logs: tuple[Any, ...]) -> None:
         """Before the first use: make the writers of access-log lines, which most answers to questions that never come again need not have."""
-        templates = [log.frozen(self.request, any_query=self.any_query) for log in logs]
+        templates = [log.freeze(self.request, any_query=self.any_query) for log in logs]
         self.writers = tuple([(log.sink, one.fill) for log, one in zip(logs, templates, strict=True)])
-        self.is_log_line_stable = self.is_log_line_stable and all(one.steady for one in templates)
-        self.log_shows_size = self.keepalive_slot is not None and any(one.sized for one in templates)
+        self.is_log_line_stable = self.is_log_line_stable and all(line.is_stable for line in templates)
+        self.log_shows_size = self.keepalive_slot is not None and any(line.shows_size for line in templates)
         outlines = tuple([one.outline for one in templates if one.outline is not None])
         self.log_templates = outlines if len(outlines) == len(templates) else None
         self.missing_values = {hole: b"-" for _fills, holes in outlines for hole in holes}

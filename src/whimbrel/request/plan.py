@@ -1,6 +1,6 @@
 """Plans: one merged configuration with its hooks compiled, shared by all requests that the same layers match.
 
-The plans of a server form a tree: `plan.plus(layer)` is the plan with one more section or .htaccess file laid over it, made at the first
+The plans of a server form a tree: `plan.with_layer(layer)` is the plan with one more section or .htaccess file laid over it, made at the first
 request that needs it.
 """
 

@@ -85,7 +85,7 @@ def store(r: Request, end: WalkState) -> None:
     """Let other requests go the same way."""
     walks = end.before.walks
     walk = walks.get(end.directory)
-    if walk is None or walk.end != end:
+    if walk is None or walk.state != end:
         if len(walks) >= MAX_CACHED_WALKS:
             walks.clear()
         walks[end.directory] = CachedWalk(r, end)

@@ -17,8 +17,8 @@ def record(head: dict[str, str] | None = None, **changes: Any) -> Any:
     values: dict[str, Any] = {
         "head": None, "method": "GET", "uri": "/", "args": None, "filename": "/site/index.html", "path_info": None, "protocol": "HTTP/1.1",
         "the_request": "GET / HTTP/1.1", "status": 200, "handler": None, "content_type": None, "user": None, "auth_type": None, "mtime": None,
-        "info": None, "headers_in": fields, "headers_out": Headers(), "err_headers_out": Headers(), "env": {}, "notes": {}, "main": None,
-        "files": Dependencies(), "connection": SimpleNamespace(client_ip="127.0.0.1", client_port=4711), "server": SimpleNamespace(admin="me@site.test"),
+        "finfo": None, "headers_in": fields, "headers_out": Headers(), "err_headers_out": Headers(), "env": {}, "notes": {}, "main": None,
+        "deps": Dependencies(), "connection": SimpleNamespace(client_ip="127.0.0.1", client_port=4711), "server": SimpleNamespace(admin="me@site.test"),
     }
     return SimpleNamespace(**(values | changes))
 

@@ -41,7 +41,7 @@ def test_programs(tmp_path: Path) -> None:
 def test_file_questions_are_noted(tmp_path: Path) -> None:
     view = StandIn(record())
     assert not holds(f"-f '{tmp_path}/none'", view)
-    assert view.request.files.notes == {(str(tmp_path / "none").encode(), True): None}
+    assert view.request.deps.stats == {(str(tmp_path / "none").encode(), True): None}
 
 
 def test_sub_requests() -> None:

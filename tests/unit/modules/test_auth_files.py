@@ -26,8 +26,8 @@ APR1 = "$apr1$v7yTVYsW$n/cXnzZa2Md2s1WCns1A./"
 def request() -> Any:
     lines: list[str] = []
     error_log = SimpleNamespace(about_server=lambda server, line: lines.append(line.code))
-    return SimpleNamespace(files=Dependencies(), engine=SimpleNamespace(runtime=FakeRuntime(), error_log=error_log), lines=lines,
-                           plan=SimpleNamespace(dialect=V24), server=None, outside=lambda: None)
+    return SimpleNamespace(deps=Dependencies(), engine=SimpleNamespace(runtime=FakeRuntime(), error_log=error_log), lines=lines,
+                           plan=SimpleNamespace(dialect=V24), server=None, set_uncacheable=lambda: None)
 
 
 def test_lines_are_trimmed_joined_and_without_comments() -> None:
@@ -79,7 +79,7 @@ def test_a_change_of_the_file_counts_at_once(tmp_path: Path) -> None:
     path.write_text("b: alice\n")
     os.utime(path, ns=(5, 5))
     assert file.content(r).get("alice") == {"b"}
-    assert r.files.notes[os.fsencode(path), True] is not None
+    assert r.deps.stats[os.fsencode(path), True] is not None
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:

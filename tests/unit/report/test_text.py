@@ -30,7 +30,7 @@ def entry(line: int, **fields: object) -> ReportEntry:
             "line": line,
             "message": "Order is Require",
             "risk": Risk.BREAKS,
-            "fixable": True,
+            "is_fixable": True,
             "new": ("Require all granted",),
             **fields,
         }

@@ -41,7 +41,7 @@ def set_log_level_22(_cmd: Command, conf: CoreServerConfig, words: list[str]) ->
 
 def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
     """LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its requests."""
-    conf: Any = cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server(CoreServerConfig)
+    conf: Any = cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
     levels = dict(own(conf, "log_level", dict))
     module, colon, word = words[0].rpartition(":")
     if not colon:
@@ -69,13 +69,13 @@ def _level(word: str, prefix: str) -> int:
 
 def allows(cmd: Command, level: str) -> bool:
     """Whether a message of the core is printed while the configuration is read: a virtual host has no level before its own LogLevel."""
-    levels = own(cmd.server(CoreServerConfig), "log_level", dict)
+    levels = own(cmd.server_config(CoreServerConfig), "log_level", dict)
     limit: int = levels.get("core", levels.get("", -1 if cmd.in_virtual_host else DEFAULT_LEVEL))
     return LEVELS[level] <= limit
 
 
 def _core_level(cmd: Command) -> int:
-    levels = own(cmd.server(CoreServerConfig), "log_level", dict)
+    levels = own(cmd.server_config(CoreServerConfig), "log_level", dict)
     found: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
     return found
 

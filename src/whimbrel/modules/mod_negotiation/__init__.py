@@ -142,7 +142,7 @@ async def _names(directory: str, beginning: bytes, slices: Slices) -> list[str]:
 def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
     """The variants that the map *source* names."""
     path = source.filename
-    source.files.stat(path)
+    source.deps.stat(path)
     try:
         with open(to_bytes(path), "rb") as file:
             reader = MapReader(file.read(), path)
@@ -158,7 +158,7 @@ def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
         if not problem.ends:
             return 500
     n.variants = reader.variants
-    _validate_list(r, source, source.info)
+    _validate_list(r, source, source.finfo)
     return OK
 
 

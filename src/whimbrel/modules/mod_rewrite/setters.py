@@ -28,7 +28,7 @@ def _old(cmd: Command) -> bool:
 
 
 def _server(cmd: Command) -> RewriteServerConfig:
-    server = cmd.server(RewriteServerConfig)
+    server = cmd.server_config(RewriteServerConfig)
     server.virtual = cmd.in_virtual_host
     return server
 

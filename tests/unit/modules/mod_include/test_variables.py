@@ -89,7 +89,7 @@ def test_everything_that_programs_see_is_named(tmp_path: Path) -> None:
 
 
 class View:
-    outside = client = False
+    is_uncacheable = on_client = False
 
 
 class Asked:
@@ -98,7 +98,7 @@ class Asked:
     def __init__(self) -> None:
         from whimbrel.http.headers import Headers
 
-        self.headers_in, self.files, self.left = Headers(), View(), False
+        self.headers_in, self.deps, self.left = Headers(), View(), False
 
     def set_uncacheable(self) -> None:
         self.left = True
