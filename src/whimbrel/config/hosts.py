@@ -17,7 +17,7 @@ from whimbrel.regex import compile_regex
 
 ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
-MANY = 100  # names of one address from which on they are looked through before the first request
+INDEX_THRESHOLD = 100  # names of one address from which on they are looked through before the first request
 MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may listen on all of 127.0.0.0/8
 
 
@@ -152,7 +152,7 @@ class VirtualHostTable:
     def prepare(self, port: int) -> None:
         """Make what connections to *port* will ask for where that looks at very many servers: all processes share what is there before the fork."""
         for chain in (*self.defaults, *self.chains()):
-            if len(chain.names) >= MANY and chain.address.port in (0, port):
+            if len(chain.names) >= INDEX_THRESHOLD and chain.address.port in (0, port):
                 self._candidates(chain, port)
 
     def _of_address(self, address: str, port: int) -> AddressChain | None:

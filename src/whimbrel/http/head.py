@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 HeaderBlockCache = dict[bytes, tuple[dict[str, Pair], str, int] | None]  # by their bytes, with host name and port; None: they came once
-# fields that are remembered: at most LONGEST_KNOWN bytes in MOST_KNOWN_FIELDS lines each
-MOST_KNOWN: Final = 128
-LONGEST_KNOWN: Final = 4096
-MOST_KNOWN_FIELDS: Final = 32
+# fields that are remembered: at most MAX_CACHED_BLOCK bytes in MAX_CACHED_FIELDS lines each
+MAX_CACHED_BLOCKS: Final = 128
+MAX_CACHED_BLOCK: Final = 4096
+MAX_CACHED_FIELDS: Final = 32
 DECIDING: Final = frozenset(("content-length", "transfer-encoding", "expect"))  # about more than the host
 MAX_BLANK_LINES = 10  # empty lines that may come before a request
 
@@ -198,11 +198,11 @@ def _read_plain(raw: bytes, end: int, limits: HeadLimits, rules: ParserOptions, 
         return None
     head = _finish(Head(raw, end, method, target, protocol, version, Headers.from_unique(fields), line, uri, query), fields, rules)
     if (known is not None and head.error is None and head.hostname and DECIDING.isdisjoint(fields)
-            and len(lines) <= LONGEST_KNOWN and len(fields) <= MOST_KNOWN_FIELDS):
+            and len(lines) <= MAX_CACHED_BLOCK and len(fields) <= MAX_CACHED_FIELDS):
         if lines in known:
             known[lines] = (fields.copy(), head.hostname, head.port)
         else:
-            if len(known) >= MOST_KNOWN:
+            if len(known) >= MAX_CACHED_BLOCKS:
                 known.clear()
             known[lines] = None
     return head

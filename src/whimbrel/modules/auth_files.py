@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _BLANKS: Final = " \t\n\v\f\r"
-_LONGEST_LINE: Final = 8190  # MAX_STRING_LEN less the line's end
-_MOST_USERS: Final = 4096  # whose groups are remembered
+_MAX_LINE: Final = 8190  # MAX_STRING_LEN less the line's end
+_MAX_USERS: Final = 4096  # whose groups are remembered
 _BAD_FILE: Final = 9  # EBADF: what httpd says of something that is no regular file
 
 
@@ -154,7 +154,7 @@ class Passwords:
         self.stored: dict[str, str] = {}
         self.realms: dict[tuple[str, str], str] = {}
         self._verifier = Verifier()
-        for line in config_lines(content, longest=_LONGEST_LINE, continued=continued):
+        for line in config_lines(content, longest=_MAX_LINE, continued=continued):
             user, rest = getword_at(line, ":")
             second, rest = getword_at(rest, ":")
             self.stored.setdefault(user, second)
@@ -187,7 +187,7 @@ class Groups:
         if found is None:
             lines = self._content if self._has_escapes or not user else "\n".join(self._lines_with(user))
             found = parse_groups(lines, continued=self._continued).get(user, frozenset())
-            if len(self._known) >= _MOST_USERS:
+            if len(self._known) >= _MAX_USERS:
                 self._known.clear()
             self._known[user] = found
         return found or default
@@ -209,7 +209,7 @@ def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
 def parse_groups(content: str, *, continued: bool) -> dict[str, frozenset[str]]:
     """Lines ``group: user user ...``."""
     found: dict[str, set[str]] = {}
-    for line in config_lines(content, longest=0 if continued else _LONGEST_LINE, continued=continued):
+    for line in config_lines(content, longest=0 if continued else _MAX_LINE, continued=continued):
         group, rest = getword_at(line, ":")
         group = group.rstrip(_BLANKS).lower()
         while rest:

@@ -20,7 +20,7 @@ from whimbrel.request.drive import yield_to_loop
 
 PIECE: Final = 65536
 KILL_AFTER: Final = 3.0  # seconds between SIGTERM and SIGKILL
-LONGEST_COMPLAINT: Final = 8190
+MAX_STDERR_LINE: Final = 8190
 MAX_COMPLAINTS: Final = 4096  # bytes of standard error that are logged in one turn of the loop
 FAIR_SHARE: Final = 256 * 1024  # bytes that are read before other clients have their turn
 _RESOURCES: Final = {
@@ -127,9 +127,9 @@ class Program:
         *lines, self._line = (self._line + data).split(b"\n")
         if not data and self._line:
             lines, self._line = [self._line], b""
-        while len(self._line) > LONGEST_COMPLAINT:
-            lines.append(self._line[:LONGEST_COMPLAINT])
-            self._line = self._line[LONGEST_COMPLAINT:]
+        while len(self._line) > MAX_STDERR_LINE:
+            lines.append(self._line[:MAX_STDERR_LINE])
+            self._line = self._line[MAX_STDERR_LINE:]
         for line in lines:
             self._complain(line)
         if not data:

@@ -17,7 +17,7 @@ from whimbrel.http.chunked import BodyError
 from whimbrel.http.url import unescape_loose
 from whimbrel.modules.cgi_environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.cgi_program import Program, ProgramTimeout
-from whimbrel.modules.script_head import LONGEST, ScriptHead
+from whimbrel.modules.script_head import MAX_LINE, ScriptHead
 from whimbrel.modules.script_log import ScriptLog
 from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
@@ -26,7 +26,7 @@ from whimbrel.request.body import Aborted, level_of, too_large
 from whimbrel.request.die import DEFAULT_BODY_LIMIT
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
-MOST_ARGUMENTS: Final = 4095
+MAX_ARGUMENTS: Final = 4095
 HELD_BACK: Final = 1 << 20  # bytes of an answer that wait for the end of the request's body, or for their place in a page
 MAX_LOGGED_OUTPUT: Final = 64 * 1024  # bytes of an answer without a good head that the script log gets
 _SHELL: Final = frozenset("&;`'\"|*?~<>^()[]{}$\\\n\xff")
@@ -129,11 +129,11 @@ class Script:
         return not self.ended
 
     async def line(self) -> str | None:
-        """The next line of the answer without its end; None at the end of everything, and where `LONGEST` bytes have no line end."""
-        while (end := self.held.find(b"\n", 0, LONGEST)) < 0 and len(self.held) < LONGEST:
+        """The next line of the answer without its end; None at the end of everything, and where `MAX_LINE` bytes have no line end."""
+        while (end := self.held.find(b"\n", 0, MAX_LINE)) < 0 and len(self.held) < MAX_LINE:
             if not await self._more():
                 break
-        if not self.held or (end < 0 and len(self.held) >= LONGEST):
+        if not self.held or (end < 0 and len(self.held) >= MAX_LINE):
             return None
         end = end + 1 if end >= 0 else len(self.held)
         line = bytes(self.held[:end])
@@ -242,7 +242,7 @@ def arguments(query: str | None) -> list[bytes]:
     """The words of a query without ``=``, for the command line, as a shell would have to see them (RFC 3875, section 4.4)."""
     if not query or "=" in query:
         return []
-    words = query.split("+")[:MOST_ARGUMENTS]
+    words = query.split("+")[:MAX_ARGUMENTS]
     return [to_bytes("".join("\\" + c if c in _SHELL else c for c in unescape_loose(w))).partition(b"\0")[0] for w in words]
 
 

@@ -1,6 +1,6 @@
 """Databases that mod_dbd can ask: SQLite by the standard library, PostgreSQL by psycopg 3, MySQL and MariaDB by PyMySQL.
 
-A driver is a function of a `Query`; it opens a connection, asks and closes it, and never takes much longer than `_CONNECT` and `_LONGEST` together: a
+A driver is a function of a `Query`; it opens a connection, asks and closes it, and never takes much longer than `_CONNECT` and `_QUERY_TIMEOUT` together: a
 database that says nothing is a failed query.  The packages are imported when a query needs them.
 """
 
@@ -20,7 +20,7 @@ from whimbrel.octets import to_bytes, to_text
 from whimbrel.records import dataclass
 
 _CONNECT: Final = 5  # seconds that making a connection, or waiting for another's lock, may take
-_LONGEST: Final = 10.0  # seconds after which a query is given up
+_QUERY_TIMEOUT: Final = 10.0  # seconds after which a query is given up
 _STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock
 _PLACE: Final = re.compile(r"%(%|pD[a-z]|(?:hh?|ll?)?[a-zA-Z])")
 _PACKAGES: Final = {"pgsql": ("psycopg", "pgsql"), "mysql": ("pymysql", "mysql")}  # driver -> package, extra
@@ -93,7 +93,7 @@ def query_sqlite(query: Query) -> Result:
         raise DatabaseError(str(problem), connected=False) from None
     try:
         connection.text_factory = bytes
-        end = time.monotonic() + _LONGEST
+        end = time.monotonic() + _QUERY_TIMEOUT
         connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         for line in query.first:
             connection.execute(line)
@@ -140,13 +140,13 @@ def _bytes(statement: str) -> Any:
 
 
 class _CutOff:
-    """Ends a connection whose server says nothing for `_LONGEST` seconds, so that the thread that waits for it is free again."""
+    """Ends a connection whose server says nothing for `_QUERY_TIMEOUT` seconds, so that the thread that waits for it is free again."""
 
     def __init__(self, descriptor: int) -> None:
         import socket
 
         self._socket = socket.fromfd(descriptor, socket.AF_UNIX, socket.SOCK_STREAM)
-        self._timer = threading.Timer(_LONGEST, self._cut)
+        self._timer = threading.Timer(_QUERY_TIMEOUT, self._cut)
         self._timer.daemon = True
         self._timer.start()
 
@@ -182,7 +182,7 @@ def query_mysql(query: Query) -> Result:
 
     try:
         connection = pymysql.connect(**mysql_options(query.params), charset="utf8mb4", use_unicode=False, autocommit=True, connect_timeout=_CONNECT,
-                                     read_timeout=int(_LONGEST) or 1, write_timeout=int(_LONGEST) or 1, client_flag=_FOUND_ROWS)
+                                     read_timeout=int(_QUERY_TIMEOUT) or 1, write_timeout=int(_QUERY_TIMEOUT) or 1, client_flag=_FOUND_ROWS)
     except (pymysql.Error, OSError, ValueError) as problem:
         raise DatabaseError(_one_line(problem), connected=False) from None
     try:

@@ -22,7 +22,7 @@ from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 from whimbrel.request.record import Request
 
-_MOST: Final = 10_000  # users that a worker remembers
+_MAX_ENTRIES: Final = 10_000  # users that a worker remembers
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ def storing(scope: Scope, name: str) -> Store | None:
     entries = scope.server_config(AuthnCacheServerConfig).entries
 
     def store(r: Request, user: str, realm: str, stored: str) -> None:
-        if len(entries) >= _MOST:
+        if len(entries) >= _MAX_ENTRIES:
             entries.clear()
         entries[_key(r, settings.context, user, realm)] = (stored, r.engine.runtime.now() + settings.timeout)
 

@@ -21,7 +21,7 @@ from whimbrel.registry.settings import setting
 
 HANDLERS = ("imap-file", "application/x-httpd-imap")
 DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">'
-MOST_POINTS = 100
+MAX_POINTS = 100
 _NUMBER = r"[ \t]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _PAIR = re.compile(_NUMBER + r"[, ]+" + _NUMBER)
 _SKIP = re.compile(r"\s*\d*.?\s*\d*", re.S | re.ASCII)
@@ -131,7 +131,7 @@ class Reading:
 
     def _area(self, shape: str, value: str, label: str | None, rest: str) -> str | None:
         points: list[Point] = []
-        while len(points) < MOST_POINTS and (pair := _PAIR.match(rest)):
+        while len(points) < MAX_POINTS and (pair := _PAIR.match(rest)):
             points.append((float(pair[1]), float(pair[2])))
             rest = rest[_SKIP.match(rest).end():]  # type: ignore[union-attr]
         if self.out is not None:

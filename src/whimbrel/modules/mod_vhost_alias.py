@@ -19,7 +19,7 @@ from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
 from whimbrel.registry.settings import setting
 from whimbrel.request import identity
 
-MOST_PARTS = 19
+MAX_PARTS = 19
 _PIECE = re.compile(r"%(?:%|p|(-?)(\d)(\+?)(?:\.(-?)(\d)(\+?))?)")
 _GOOD = re.compile(r"%(?:%|p|-?\d\+?(?:\.-?\d\+?)?)")
 _HALF = re.compile(r"%-?\d\+?\.(?!-?\d)")
@@ -51,7 +51,7 @@ def _setter(field: str, by_address: bool) -> Setter:
 
 def interpolate(text: str, name: str, port: int) -> str:
     """*text* with the parts of *name* that it asks for: %0 all, %2 the second, %-2+ the second last and all before, %2.1 a letter."""
-    parts = name.split(".", MOST_PARTS - 1)
+    parts = name.split(".", MAX_PARTS - 1)
 
     def piece(found: re.Match[str]) -> str:
         if found[0] == "%%":

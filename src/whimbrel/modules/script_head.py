@@ -17,7 +17,7 @@ from whimbrel.numbers import atoi, is_digits, strip
 from whimbrel.registry.phases import OK, HookStatus
 
 SHOWN: Final = 30           # characters of a bad line that a message shows
-LONGEST: Final = 8190       # bytes of a line; a longer one is no line
+MAX_LINE: Final = 8190       # bytes of a line; a longer one is no line
 MAX_HEAD: Final = 128 * 1024  # bytes of a head, where each field counts `FIELD_COST` more
 FIELD_COST: Final = 64
 _OUT_24: Final = {"location": "Location", "etag": "ETag", "content-range": "Content-Range"}

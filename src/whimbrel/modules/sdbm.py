@@ -11,7 +11,7 @@ from struct import unpack_from
 from typing import Final
 
 PAGE: Final = 1024
-_MOST: Final = PAGE // 2 - 1
+_MAX_PAGES: Final = PAGE // 2 - 1
 
 
 def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -22,7 +22,7 @@ def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def _page(page: bytes) -> Iterator[tuple[bytes, bytes]]:
     count = unpack_from("=h", page)[0]
-    if count <= 0 or count > _MOST or count % 2:
+    if count <= 0 or count > _MAX_PAGES or count % 2:
         return
     offsets = unpack_from(f"={count}h", page, 2)
     end = PAGE

@@ -12,7 +12,7 @@ from typing import Final
 
 from whimbrel.modules.sdbm import PAGE
 
-LARGEST: Final = 1008  # bytes of a key with its value
+MAX_PAIR: Final = 1008  # bytes of a key with its value
 _DIVISIONS: Final = 10  # more don't help: the keys have the same hash
 _BLOCK: Final = 4096
 _ENTRY: Final = 4  # bytes of a pair's two offsets
@@ -30,7 +30,7 @@ class _Tree:
         self.divided: set[int] = set()
 
     def put(self, key: bytes, value: bytes) -> None:
-        if not key or len(key) + len(value) > LARGEST:
+        if not key or len(key) + len(value) > MAX_PAIR:
             raise Full
         code, node, depth = _hash(key), 0, 0
         while node in self.divided:

@@ -22,7 +22,7 @@ class _Unset:
 
 
 UNSET: Final[Any] = _Unset()
-MANY: Final = 200  # uses of a kind of record from which on functions of its own pay
+SPECIALIZE_THRESHOLD: Final = 200  # uses of a kind of record from which on functions of its own pay
 R = TypeVar("R")
 MergeField = Callable[[Any, Any], Any]
 
@@ -80,7 +80,7 @@ class _Specialized:
     def count(self) -> None:
         """It was asked for once more."""
         self._count += 1
-        if self._count == MANY:
+        if self._count == SPECIALIZE_THRESHOLD:
             self.merge, self.with_defaults = _generate(self._kind)
 
 

@@ -17,7 +17,7 @@ from whimbrel.request.body import FileSegment
 from whimbrel.request.process import run
 from whimbrel.request.record import Request
 
-MOST_PAGES: Final = 64  # that are kept of those which tell nothing of the request
+MAX_PAGES: Final = 64  # that are kept of those which tell nothing of the request
 _HTTP_2: Final = (2, 0)
 DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
 BUFFER: Final = 8000  # a longer page is sent before its length is known
@@ -198,7 +198,7 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
     )
     page_bytes = to_bytes(error_page(page, version22=old, doctype=r.plan.dialect.error_page_doctype))
     if pages is not None:
-        if len(pages) >= MOST_PAGES:
+        if len(pages) >= MAX_PAGES:
             pages.clear()
         pages[key] = page_bytes
     return page_bytes

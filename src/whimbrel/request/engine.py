@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 MAX_LOG_LINES: Final = 256  # lines of the error log that one request remembers; with more its response is not cached
-MOST_MARKS: Final = 16384  # request lines that are remembered to have come once
+MAX_SEEN: Final = 16384  # request lines that are remembered to have come once
 
 
 def _merge_trailers(r: Request) -> None:
@@ -182,7 +182,7 @@ class Engine:
         mark = hash(r.untracked_line if r.deps.on_query else (r.uri, r.hostname))
         if mark in self._seen_once:
             return True
-        if len(self._seen_once) >= MOST_MARKS:
+        if len(self._seen_once) >= MAX_SEEN:
             self._seen_once.clear()
         self._seen_once.add(mark)
         return False

@@ -30,8 +30,8 @@ CONTENT_COST: Final = 1024
 MAX_FILE_CACHE: Final = 2 * 1024 * 1024
 RACY_WINDOW: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
 ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
-MAX_DEPENDENCIES: Final = 8192  # that answers have in common, about paths of at most LONGEST_NOTE bytes
-LONGEST_NOTE: Final = 512
+MAX_DEPENDENCIES: Final = 8192  # that answers have in common, about paths of at most MAX_DEPENDENCY_PATH bytes
+MAX_DEPENDENCY_PATH: Final = 512
 FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
 
 
@@ -113,7 +113,7 @@ class TickStatCache:
         found = self.dependencies.get(key)
         if found is None:
             found = FileDependency(path, follow, known)
-            if len(path) <= LONGEST_NOTE:
+            if len(path) <= MAX_DEPENDENCY_PATH:
                 if len(self.dependencies) >= MAX_DEPENDENCIES:
                     self.dependencies.clear()
                 self.dependencies[key] = found

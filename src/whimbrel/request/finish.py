@@ -22,8 +22,8 @@ from whimbrel.request.redirect import run_output_filters
 HEADER_ONLY = frozenset((204, 304))
 FRAMING_FIELDS: Final = frozenset(("range", "request-range", "connection"))  # fields of a request that decide about the form of its answer
 RANGES: Final = frozenset(("range", "request-range"))
-MOST_GOOD: Final = 2048  # fields of answers that are known to be in order; none longer than so many characters
-LONGEST_GOOD: Final = 256
+MAX_VALIDATED: Final = 2048  # fields of answers that are known to be in order; none longer than so many characters
+MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
 HTTP_1_1: Final = (1, 1)
 # The fields that a 304 of 2.2 has, lower case.
@@ -70,9 +70,9 @@ def _has_bad_field(r: Request) -> bool:
 def is_good(r: Request, pair: Pair) -> bool:
     """Whether a field is in order, so short that this is remembered, and judged strictly."""
     good = r.engine.validated_fields
-    if not r.plan.server_core.strict_http or len(pair[1]) > LONGEST_GOOD or invalid_field((pair,), strict=True) is not None:
+    if not r.plan.server_core.strict_http or len(pair[1]) > MAX_VALIDATED_VALUE or invalid_field((pair,), strict=True) is not None:
         return False
-    if len(good) >= MOST_GOOD:
+    if len(good) >= MAX_VALIDATED:
         good.clear()
     good.add(pair)
     return True

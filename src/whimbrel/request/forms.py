@@ -17,9 +17,9 @@ from whimbrel.request.finish import FRAMING_FIELDS, HEADER_ONLY, HTTP_1_1, RANGE
 from whimbrel.request.kept import keepalive_slot
 from whimbrel.request.record import Request
 
-# heads of answers that are kept, none of more than LARGEST_FORM bytes with its error page
-MOST_FORMS: Final = 512
-LARGEST_FORM: Final = 4096
+# heads of answers that are kept, none of more than MAX_TEMPLATE bytes with its error page
+MAX_TEMPLATES: Final = 512
+MAX_TEMPLATE: Final = 4096
 # Variables that decide about the form of an answer.
 FRAMING_ENV: Final = frozenset(("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset"))
 STATUSES_WITH_ALLOW: Final = frozenset((405, 501))  # whose head names methods
@@ -126,9 +126,9 @@ def _keep(r: Request, key: tuple[Any, ...], answer: Response, page: bytes = b"")
     slot, forms = keepalive_slot(r, answer.head_suffix), r.engine.head_templates
     if slot is None and r.keepalive_max:
         return
-    if len(answer.head_suffix) + len(page) > LARGEST_FORM:
+    if len(answer.head_suffix) + len(page) > MAX_TEMPLATE:
         return
-    if len(forms) >= MOST_FORMS:
+    if len(forms) >= MAX_TEMPLATES:
         forms.clear()
     forms[key] = HeadTemplate(answer.head_prefix, answer.head_suffix, r.headers_out.copy(), slot, page)
 

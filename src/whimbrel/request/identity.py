@@ -19,8 +19,8 @@ _TOKENS = {
 }
 FULL = f"Whimbrel/{_MAJOR}.{_MINOR} (Unix)"
 _ORIGINS: Final = "own origins"  # a plan's note: scheme, host and port of its URLs by what they depend on
-MOST_ORIGINS: Final = 256
-LONGEST_ORIGIN: Final = 300
+MAX_ORIGINS: Final = 256
+MAX_ORIGIN: Final = 300
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -69,7 +69,7 @@ def server_port(r: Request) -> int:
 def construct_url(r: Request, uri: str) -> str:
     """The absolute URL of *uri* on this server (ap_construct_url)."""
     known: dict[Any, str] | None = r.plan.notes.get(_ORIGINS)
-    if known is None or len(known) >= MOST_ORIGINS:
+    if known is None or len(known) >= MAX_ORIGINS:
         known = r.plan.notes[_ORIGINS] = {}
     key = (r.hostname, r.port, r.connection.local_ip, r.connection.local_port)
     origin = known.get(key)
@@ -78,7 +78,7 @@ def construct_url(r: Request, uri: str) -> str:
         if ":" in name and not name.startswith("["):
             name = f"[{name}]"
         origin = join_url(scheme(r), name, server_port(r), "")
-        if len(origin) <= LONGEST_ORIGIN:
+        if len(origin) <= MAX_ORIGIN:
             known[key] = origin
     return origin + uri
 

@@ -35,7 +35,7 @@ EVENT: Final = 400
 # become four
 HEADS: Final = 6
 # bytes of a body that is written apart from its head, so that it is there once however many clients are slow
-LARGE: Final = 16 * 1024
+LARGE_THRESHOLD: Final = 16 * 1024
 _numbers: Final = count(1)
 
 
@@ -83,7 +83,7 @@ class CachedResponse:
         self.stamp = None if file is None or r.finfo is None else stat_signature(r.finfo)
         self.chunked = answer.framing is Framing.CHUNKED
         self.payload = self._framed(body)  # as HTTP/1 sends it
-        self.large = len(self.payload) >= LARGE
+        self.large = len(self.payload) >= LARGE_THRESHOLD
         self.number = next(_numbers)
         self.clock_fields = _clock_pieces(r, answer.head_suffix)
         self.keepalive_slot = keepalive_slot(r, answer.head_suffix)  # what follows Date around the Keep-Alive count, and its start
@@ -172,7 +172,7 @@ class CachedResponse:
             self.head_size += len(fields) - len(self.head_suffix)
             self.head_suffix = fields
         self.body, self.payload, self.size, self.data = body, self._framed(body), len(body), b""
-        self.large = len(self.payload) >= LARGE
+        self.large = len(self.payload) >= LARGE_THRESHOLD
         return bool(body)
 
     def serialize_head(self, connection: Connection, date: bytes, now: float) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final
 
 from whimbrel.request.files import StatSignature, stat_signature
 
-MOST_OPEN: Final = 64
+MAX_OPEN: Final = 64
 
 
 class FdCache:
@@ -21,7 +21,7 @@ class FdCache:
 
     __slots__ = ("_files", "_most", "_used")
 
-    def __init__(self, most: int = MOST_OPEN) -> None:
+    def __init__(self, most: int = MAX_OPEN) -> None:
         self._most = most
         self._files: dict[bytes, tuple[StatSignature, int]] = {}
         self._used: set[bytes] = set()

@@ -26,9 +26,9 @@ ALWAYS: Final = frozenset((
 MAX_KNOWN: Final = 2048
 MAX_KNOWN_BYTES: Final = 128 * 1024  # of lines, in each of the two caches of a FieldSet
 LINE_COST: Final = 128               # bytes that a line takes beyond its own
-# field lines of which it is known how a log shows them, none longer than LONGEST_SHOWN bytes
+# field lines of which it is known how a log shows them, none longer than MAX_ESCAPED_LINE bytes
 MAX_ESCAPED: Final = 1024
-LONGEST_SHOWN: Final = 512
+MAX_ESCAPED_LINE: Final = 512
 _AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
 END: Final = [b"", b""]  # the last lines of a head
 KEY: Final = 1  # what a line is worth: it decides about the answer
@@ -180,7 +180,7 @@ def _joint(head: bytes, name: bytes) -> bytes:
 def _shown(line: bytes, shown: EscapedCache) -> tuple[bytes, bytes]:
     name, _, value = line.partition(b":")
     found = name.lower(), octets(escape_logitem(to_text(value.strip(b" \t"))))
-    if len(line) <= LONGEST_SHOWN:
+    if len(line) <= MAX_ESCAPED_LINE:
         if len(shown) >= MAX_ESCAPED:
             shown.clear()
         shown[line] = found

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 HTTP_0_9: Final = (0, 9)
 # names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
-MOST_NAMES: Final = 1024
-LONGEST_NAME: Final = 255
+MAX_NAMES: Final = 1024
+MAX_NAME: Final = 255
 
 
 def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
@@ -41,8 +41,8 @@ def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Re
     if plan is None:
         _choose_server(r, head)
         r.plan = world.root(r.server)
-        if r.hostname and len(r.hostname) <= LONGEST_NAME and head.error is None:
-            if len(world.by_host) >= MOST_NAMES:
+        if r.hostname and len(r.hostname) <= MAX_NAME and head.error is None:
+            if len(world.by_host) >= MAX_NAMES:
                 world.by_host.clear()
             world.by_host[key] = r.plan
     else:

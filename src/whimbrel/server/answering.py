@@ -16,7 +16,7 @@ from typing import Any, Final
 from whimbrel.http.response import chunk
 from whimbrel.request.answer import Framing, Response
 from whimbrel.request.body import FileSegment, Part, size_of
-from whimbrel.request.kept import LARGE
+from whimbrel.request.kept import LARGE_THRESHOLD
 from whimbrel.request.record import Connection
 from whimbrel.server.sending import FileSender
 from whimbrel.server.service import FOREVER, ListenerConfig, TimedConnection, WorkerState
@@ -113,7 +113,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         else:
             data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
-                if len(data) < LARGE:
+                if len(data) < LARGE_THRESHOLD:
                     self.transport.write(head + data)
                 else:
                     self.transport.writelines((head, data))

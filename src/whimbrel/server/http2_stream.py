@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_HEAD: Final = 8192    # bytes of an answer's head that is sure to fit into one frame
 READ: Final = 64 * 1024   # bytes of a file that are read at a time, and sent before other streams have their turn
-SMALL: Final = 1024       # bytes of a piece of a request body that is joined with the one before it
+JOIN_THRESHOLD: Final = 1024       # bytes of a piece of a request body that is joined with the one before it
 
 
 class Stream(StreamState):
@@ -76,7 +76,7 @@ class StreamBody(RequestBody):
     def feed(self, data: bytes) -> None:
         """As `RequestBody.feed`; small pieces are joined, since each is an object of its own."""
         chunks = self._chunks
-        if chunks and len(data) < SMALL and len(chunks[-1]) < SMALL:
+        if chunks and len(data) < JOIN_THRESHOLD and len(chunks[-1]) < JOIN_THRESHOLD:
             self.received += len(data)
             chunks[-1] += data
         else:

@@ -21,7 +21,7 @@ from whimbrel.server.scoreboard_text import MAX_COUNT, SUMS, WORKER, Unreadable,
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128
 LEAST: Final = 64   # bytes that a row takes at least: the names of its keys
-FEW: Final = 16     # rows that are told where not all fit
+MAX_SHORT_ROWS: Final = 16     # rows that are told where not all fit
 MAX_REQUEST: Final = 63   # characters of a request line, an address, a host and a protocol that fit httpd's scoreboard.h
 MAX_CLIENT: Final = 63
 MAX_VHOST: Final = 31
@@ -68,7 +68,7 @@ class SharedScoreboard:
     def write(self, slot: int, value: dict[str, Any]) -> None:
         """Replace the text of *slot*; one that does not fit loses rows, down to none."""
         rows = value.get("rows", [])
-        for count in (len(rows), FEW, 0):
+        for count in (len(rows), MAX_SHORT_ROWS, 0):
             if count * LEAST <= SLOT:
                 data = json.dumps({**value, "rows": rows[:count]}, separators=(",", ":")).encode()
                 if len(data) <= SLOT:

@@ -14,7 +14,7 @@ from typing import Final
 from whimbrel.request.body import FileSegment, Part, size_of
 
 MAX_TICK_BYTES: Final = 4 << 20    # bytes of one call, and of one turn of the loop: what one client gets before others have theirs
-LARGE: Final = 1 << 20   # bytes of a file that costs less when the head before it is a packet of its own
+LARGE_THRESHOLD: Final = 1 << 20   # bytes of a file that costs less when the head before it is a packet of its own
 
 
 class FileSender:
@@ -115,7 +115,7 @@ def try_send_file(out: socket.socket, head: bytes, handle: int, size: int) -> in
 
 def _large(part: Part) -> bool:
     """Whether *part* had better begin a packet: page by page as it lies in memory, a large file goes out in fewer pieces."""
-    return isinstance(part, FileSegment) and part.length >= LARGE
+    return isinstance(part, FileSegment) and part.length >= LARGE_THRESHOLD
 
 
 def _nothing(_sent: int, _problem: OSError | None) -> None:

@@ -59,7 +59,7 @@ class DbmDatabase:
 
     def put(self, key: bytes, value: bytes) -> None:
         """Store a pair, behind the others where it replaces one.  Raises Failure for what SDBM can't hold."""
-        if self.is_sdbm and not (key and len(key) + len(value) <= sdbm_writing.LARGEST):
+        if self.is_sdbm and not (key and len(key) + len(value) <= sdbm_writing.MAX_PAIR):
             raise DbmError(_INVALID, os.strerror(_INVALID))
         self.pairs.pop(key, None)
         self.pairs[key] = value

@@ -64,7 +64,7 @@ def test_both_readers_agree(monkeypatch):
                 plain += 1
                 assert quick == exact, text
     assert plain > 1000
-    assert all(1 < len(known) <= module.MOST_KNOWN for known in memory.values())
+    assert all(1 < len(known) <= module.MAX_CACHED_BLOCKS for known in memory.values())
 
 
 def test_only_fields_that_decide_nothing_but_the_host_are_remembered():

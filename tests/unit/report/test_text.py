@@ -64,7 +64,7 @@ def test_one_statement_for_what_is_changed_and_must_be_checked() -> None:
     text = render(
         Report(
             ["a.conf"],
-            [entry(1, review=True, decision="whether it is wanted")],
+            [entry(1, needs_review=True, decision="whether it is wanted")],
             inputs=["input: fragment: a.conf"],
         )
     )

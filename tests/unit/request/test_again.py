@@ -86,7 +86,7 @@ def test_what_went_out_is_logged(tmp_path: Path) -> None:
     part = FileSegment(handle, 0, kept.size)
     again = CachedFileResponse(kept, part, serving, connection(), None, serving.runtime.now())
     head = again.head(b"Sat, 21 Nov 2026 12:00:00 GMT")
-    again.sent(1000)
+    again.on_sent(1000)
     os.close(part.handle)
     assert b"\r\nContent-Length: %d\r\n" % SIZE in head
     lines = [line for name, lines in serving.runtime.logs.items() if name.endswith("access") for line in lines]

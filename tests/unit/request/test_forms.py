@@ -142,7 +142,7 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
 
 
 def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "MOST_FORMS", 8)
+    monkeypatch.setattr(forms, "MAX_TEMPLATES", 8)
     site = Site(tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n")
     for number in range(20):
         assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"

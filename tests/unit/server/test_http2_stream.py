@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("hpack", reason="the optional package hpack is not installed")
 
-from whimbrel.server.http2_stream import SMALL, StreamBody
+from whimbrel.server.http2_stream import JOIN_THRESHOLD, StreamBody
 
 
 class Session:
@@ -32,7 +32,7 @@ def test_small_pieces_are_joined() -> None:
     body = StreamBody(None, session, 1)  # type: ignore[arg-type]
     for number in range(60_000):
         body.feed(b"%d" % (number % 10))
-    assert len(body._chunks) <= 60_000 // SMALL + 1
+    assert len(body._chunks) <= 60_000 // JOIN_THRESHOLD + 1
     assert body.received == body.buffered == 60_000
     body.end()
     assert asyncio.run(body.read()) == b"0123456789" * 6000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, read_document, sources, texts, told, upgraded, options
+from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, options, read_document, sources, texts, told, upgraded
 
 import whimbrel.upgrade
 from whimbrel.upgrade.model import Rule

@@ -81,7 +81,7 @@ def default_timeout(configuration: Any) -> None:
 
 
 _VERY_LOW: Final = (("internal redirects to very low numbers", "AH00119"), ("the subrequest depth to a very low level", "AH00120"))
-FEW: Final = 4
+MIN_LIMIT: Final = 4
 
 
 def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
@@ -90,7 +90,7 @@ def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> Non
     for value, (text, code) in zip(values, _VERY_LOW, strict=False):
         if value <= 0:
             raise ConfigError("The recursion limit must be greater than zero.")
-        if value < FEW:
+        if value < MIN_LIMIT:
             cmd.warn(f"Limiting {text} may cause normal requests to fail.", code=code)
     conf.max_redirects, conf.max_subrequests = values[0], values[-1]
 

@@ -17,7 +17,7 @@ from whimbrel.records import dataclass
 
 _HEAD: Final = Struct("<QQ")        # last client's number, last serial number of one-time nonces
 _ENTRY: Final = Struct("<QQq52s")   # client, uses of its nonce, the nonce's stamp, the one-time nonce that is good
-FEWEST: Final = 1000
+MIN_CLIENTS: Final = 1000
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Clients:
     """A ring of entries: a new client takes the place of the oldest.  Made before the workers are forked."""
 
     def __init__(self, size: int) -> None:
-        self._count = max(size // _ENTRY.size, FEWEST)
+        self._count = max(size // _ENTRY.size, MIN_CLIENTS)
         self._file = os.memfd_create("whimbrel-digest", os.MFD_CLOEXEC)
         length = _HEAD.size + self._count * _ENTRY.size
         os.ftruncate(self._file, length)

@@ -16,7 +16,7 @@ from whimbrel.numbers import strip, strtol, upper
 from whimbrel.records import dataclass
 from whimbrel.registry.settings import UNSET, setting
 
-_SMALLEST: Final = {True: 168, False: 88}  # bytes that one client takes, in 2.2 and in 2.4
+_MIN_SHMEM: Final = {True: 168, False: 88}  # bytes that one client takes, in 2.2 and in 2.4
 _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}
 
 
@@ -112,7 +112,7 @@ def set_memory(cmd: Command, record: AuthDigestServerConfig, words: list[str]) -
     scale = _UNITS.get(upper(unit[:1]), 0)
     if not scale:
         raise ConfigError(f"Invalid size in AuthDigestShmemSize: {words[0]}")
-    least = _SMALLEST[cmd.dialect.access_in_core]
+    least = _MIN_SHMEM[cmd.dialect.access_in_core]
     if value * scale < least:
         raise ConfigError(f"size in AuthDigestShmemSize too small: {value * scale} < {least}")
     record.memory = value * scale

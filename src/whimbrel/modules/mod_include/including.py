@@ -20,7 +20,7 @@ _ABOVE: Final = "(20023)The given path was above the root path"
 
 
 # Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
-MOST_DOCUMENTS: Final = 4096
+MAX_DOCUMENTS: Final = 4096
 
 
 def inside(path: str) -> bool:
@@ -129,7 +129,7 @@ def _too_many(r: Any) -> bool:
     """Whether one more document would be too much for one answer; logged like documents that are nested too deep."""
     view = r.deps
     view.nested += 1
-    if view.nested <= MOST_DOCUMENTS:
+    if view.nested <= MAX_DOCUMENTS:
         return False
     log_subrequest_limit(r)
     return True

@@ -17,8 +17,8 @@ from whimbrel.registry.settings import with_defaults
 
 R = TypeVar("R")
 MAX_COMPILED: Final = 512
-MANY: Final = 100         # rules from which on a server's list is compiled before the first request
-MOST_AHEAD: Final = 2000  # rules that are compiled then: ten milliseconds for a thousand
+INDEX_THRESHOLD: Final = 100         # rules from which on a server's list is compiled before the first request
+MAX_LOOKAHEAD: Final = 2000  # rules that are compiled then: ten milliseconds for a thousand
 PATTERNS_LOGGED: Final = 3  # the level from which on every pattern that is tried has a line
 
 
@@ -115,10 +115,10 @@ class _ServerScope:
 
 def compile_ahead(configuration: Any) -> None:
     """Compile the long lists of servers in the process that all others come from: they share the memory, and the first request need not wait."""
-    left = MOST_AHEAD
+    left = MAX_LOOKAHEAD
     for server in unique_by(configuration.servers(), RewriteServerConfig):
         rules = server.config(RewriteServerConfig).rules
-        if MANY <= len(rules) <= left:
+        if INDEX_THRESHOLD <= len(rules) <= left:
             scope = _ServerScope(configuration, server)
             if scope.dir_config(RewriteDirConfig).engine or scope.server_config(RewriteServerConfig).engine:
                 rule_list(scope, rules, "")

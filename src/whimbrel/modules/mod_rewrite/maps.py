@@ -20,7 +20,7 @@ from whimbrel.octets import to_bytes, to_text
 from whimbrel.registry.module import Reads
 from whimbrel.request.files import is_settled_file, stat_signature
 
-LONGEST_LINE: Final = 1023
+MAX_LINE: Final = 1023
 MAX_SEEN: Final = 10_000
 
 
@@ -132,8 +132,8 @@ def parse_text(content: str) -> dict[str, str]:
     """
     pairs: dict[str, str] = {}
     for line in content.split("\n"):
-        for start in range(0, len(line) or 1, LONGEST_LINE):
-            found = _LINE.match(line, start, start + LONGEST_LINE)
+        for start in range(0, len(line) or 1, MAX_LINE):
+            found = _LINE.match(line, start, start + MAX_LINE)
             if found:
                 pairs.setdefault(found[1], found[2])
     return pairs

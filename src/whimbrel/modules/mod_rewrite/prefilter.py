@@ -8,7 +8,7 @@ from typing import Final
 
 from whimbrel.numbers import is_alphanumeric
 
-FEW: Final = 8
+PREFILTER_THRESHOLD: Final = 8
 _ENDS: Final = frozenset("*?{")
 _SPECIAL: Final = frozenset(".^$|()[]{}*+?\\")
 
@@ -89,7 +89,7 @@ class Prefilter:
     __slots__ = ("_all", "_always", "_by_size", "_needles")
 
     def __init__(self, prefixes: Sequence[str], insides: Sequence[str]) -> None:
-        self._all: Sequence[int] | None = range(len(prefixes)) if len(prefixes) <= FEW else None
+        self._all: Sequence[int] | None = range(len(prefixes)) if len(prefixes) <= PREFILTER_THRESHOLD else None
         both = list(zip(prefixes, insides, strict=True))
         self._always = [i for i, (prefix, inside) in enumerate(both) if not prefix and not inside]
         self._needles = [(i, inside) for i, (prefix, inside) in enumerate(both) if inside and not prefix]

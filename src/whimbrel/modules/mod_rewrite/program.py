@@ -13,7 +13,7 @@ from typing import Final
 
 from whimbrel.octets import to_bytes, to_text
 
-LONGEST_ANSWER: Final = 65536
+MAX_RESULT: Final = 65536
 
 
 class Program:
@@ -82,7 +82,7 @@ def _read_line(handle: int, until: float) -> str | None:
     poller = select.poll()
     poller.register(handle, select.POLLIN)
     got = bytearray()
-    while len(got) < LONGEST_ANSWER:
+    while len(got) < MAX_RESULT:
         left = until - time.monotonic()
         if left <= 0 or not poller.poll(left * 1000):
             return None

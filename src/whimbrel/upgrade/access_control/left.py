@@ -23,7 +23,7 @@ from whimbrel.upgrade.templates import TEMPLATE
 
 CARRIED: Final = ""
 """The reason of a section that is of 2.4 already."""
-MANY: Final = f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
+TOO_MANY_CONDITIONS: Final = f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
 SPLIT: Final = "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
 SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
 OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
@@ -43,7 +43,7 @@ def left(tree: ConfigTree, units: Sequence[AccessSection], chains: Sequence[Sect
     found: Left = {}
     surely = {unit for unit in units if unit.is_upgraded and not _serves_both(unit) and not (is_ambiguous(unit) and is_of_22(tree))}
     unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(tree, unit))}
-    reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), MANY), **unsettled}
+    reasons = {**failed, **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), TOO_MANY_CONDITIONS), **unsettled}
     reasons.update(dict.fromkeys((unit for unit in _below_open_override(units) if unit not in reasons), OVERRIDE))
     spreading = {unit for unit in reasons if not (unit.in_htaccess and _is_damaged(tree, unit.file))}
     found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))

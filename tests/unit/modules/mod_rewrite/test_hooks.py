@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.asked import Reply, ask, engine
 
-from whimbrel.modules.mod_rewrite.compiled import MANY
+from whimbrel.modules.mod_rewrite.compiled import INDEX_THRESHOLD
 from whimbrel.modules.mod_rewrite.settings import RewriteServerConfig
 
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
@@ -172,7 +172,7 @@ def test_the_old_query_of_a_redirect_is_escaped_again(tmp_path: Path) -> None:
 
 
 def test_long_lists_are_compiled_before_the_first_request(tmp_path: Path) -> None:
-    rules = "".join(f"RewriteRule ^/old{n}\\.html$ /new{n}.html [R]\n" for n in range(MANY))
+    rules = "".join(f"RewriteRule ^/old{n}\\.html$ /new{n}.html [R]\n" for n in range(INDEX_THRESHOLD))
     serving = engine(tmp_path, LOAD + rules)
     compiled = serving.main.config(RewriteServerConfig).compiled
     ahead = list(compiled.values())
